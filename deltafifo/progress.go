@@ -1,0 +1,58 @@
+package deltafifo
+
+// progress finds the moment at which the first Replace has been processed
+// (Q5). It counts entries in queue order: deltas in an InOrder, keys in a
+// DeltaFIFO. The gate's lock guards it.
+type progress struct {
+	// populated is set by the first write, whichever it is.
+	populated bool
+	// failed is set when an initial entry's process fails; then only another
+	// Replace counts as populating.
+	failed bool
+	// left is how many entries of the first Replace aren't processed yet. They
+	// are the first in the queue, since nothing was queued before them.
+	left int
+	done chan struct{}
+}
+
+// wrote is told of each Add, Update and Delete. With no Replace before, there
+// is no initial state to wait for.
+func (p *progress) wrote() {
+	if !p.failed {
+		p.populated = true
+	}
+	p.check()
+}
+
+// replaced is told of each Replace, and how many entries are queued after it.
+func (p *progress) replaced(queued int) {
+	if !p.populated {
+		p.populated, p.failed = true, false
+		p.left = queued
+	}
+	p.check()
+}
+
+// processed is told of n entries that were taken and whose process returned.
+func (p *progress) processed(n int, ok bool) {
+	if p.left == 0 {
+		return
+	}
+	if !ok {
+		p.populated, p.failed, p.left = false, true, 0
+		return
+	}
+	p.left = max(p.left-n, 0)
+	p.check()
+}
+
+func (p *progress) check() {
+	if !p.populated || p.left > 0 {
+		return
+	}
+	select {
+	case <-p.done:
+	default:
+		close(p.done)
+	}
+}
