@@ -1,0 +1,80 @@
+// Package apisim is a small Kubernetes API server that lives in one process:
+// the list and watch semantics of the real one, over HTTP or in memory, with no
+// etcd, no users and no admission. It exists to teach, test and measure
+// informers, and is therefore exact where a client can tell, and cheap.
+//
+//	 direct verbs      HTTP requests ── fault ── route
+//	(Create, Delete)    │write          │list         │watch
+//	      │             │               │             │
+//	      └─► admit ◄───┘             scan        read the log,
+//	            │                       │         wait, repeat
+//	            ▼ commit                ▼             ▼
+//	   store: one counter; for each resource the entries in key order,
+//	          each with its versions, and the log of the last writes
+//	            │
+//	            ▼
+//	   body: an object and its encodings, each made once, shared by all
+//
+// # Promises
+//
+// Store:
+//
+//   - S1. One counter numbers the writes of all resources. It starts at 100 and
+//     grows by one with each write.
+//   - S2. An update that changes nothing writes nothing: no RV, no event.
+//   - S3. A write with a resourceVersion succeeds only on that version.
+//   - S4. A key that is deleted and created again gets another UID.
+//   - S5. Objects are listed in byte order of "namespace/name": a-b/x comes
+//     before a/x.
+//   - S6. The last n writes of each resource stay readable (WithHistory); what
+//     is older is forgotten, and reported as 410.
+//
+// List:
+//
+//   - L1. resourceVersion "" and "0" show the newest state. So does N, unless it
+//     is exact: then the list shows the state at N.
+//   - L2. N is exact with resourceVersionMatch=Exact, and with a limit and no
+//     match. An N in the future is waited for, 3 seconds; then 504 with cause
+//     ResourceVersionTooLarge.
+//   - L3. limit is ignored with resourceVersion "0". All pages of a list show
+//     the RV of the first. A token out of the window gets 410 with a token that
+//     continues in the newest state.
+//   - L4. A watch from the list's RV neither misses nor repeats a write.
+//   - L5. The real server's rules on combinations of parameters hold: 422 and 400.
+//
+// Watch:
+//
+//   - W1. A watch from N gets each write above N once, in order of RV, and
+//     nothing else but bookmarks. An N out of the window gets one ERROR 410.
+//   - W2. With sendInitialEvents it gets the state first, as ADDED. If it takes
+//     bookmarks, one with the annotation k8s.io/initial-events-end ends the state.
+//     "" and "0" ask for the same implicitly.
+//   - W3. A bookmark says that everything up to its RV was sent. It comes once a
+//     minute (WithBookmarkInterval) and 2 seconds before the deadline, if the RV
+//     is above the one that the watch started from.
+//   - W4. An object that enters the selector is ADDED, one that leaves it is
+//     DELETED, with its content from before and the RV of the write.
+//   - W5. timeoutSeconds is exact. Any end but an ERROR is a clean one: the client
+//     has a prefix without gaps.
+//   - W6. A client that blocks a write for 100 ms and is then behind by more
+//     than 1000 writes (WithWatchBuffer), or by more than the history, is ended. A
+//     slow client costs no memory.
+//
+// Wire:
+//
+//   - E1. Each version of an object is encoded at most once for each encoding.
+//   - E2. JSON and protobuf for built-in resources, JSON for custom ones,
+//     PartialObjectMetadata in both for all. A custom resource's list has its
+//     metadata behind its items.
+//   - E3. Lists above 128 KiB are compressed if the client accepts gzip, and so
+//     are watches that begin with the state: one gzip member for each flush.
+//   - E4. Nothing a client sends makes the server panic; bodies are capped at 3 MiB.
+//
+// # Not promised
+//
+// No users, admission, quota, defaults, managedFields, owner garbage collection
+// or graceful deletion; a namespace need not exist. No server-side apply, dry
+// run, Table, YAML output, CBOR, shard selectors or WebSockets. No conversion
+// between versions. There is one server and it is never behind: resourceVersion
+// "0" shows the newest state. Events do not expire.
+package apisim

@@ -1,0 +1,112 @@
+package apisim
+
+import (
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Handler returns the HTTP API.
+func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serveHTTP) }
+
+func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	q := s.route(r)
+	s.stats.count(q.op())
+	w = &countingWriter{ResponseWriter: w, sent: &s.stats.sent}
+	if fault := s.chosenFault(r); fault != nil {
+		fault(w, r, http.HandlerFunc(s.serveClean))
+		return
+	}
+	s.serve(w, r, q)
+}
+
+// serveClean serves a request that has met its fault, which may have changed it.
+func (s *Server) serveClean(w http.ResponseWriter, r *http.Request) { s.serve(w, r, s.route(r)) }
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, q request) {
+	if q.table == nil {
+		s.serveOther(w, r)
+		return
+	}
+	switch q.verb {
+	case "list", "watch", "watchlist":
+		query, err := q.table.res.parseQuery(r.URL.Query(), q.namespace)
+		switch {
+		case err != nil:
+			writeError(w, r, err)
+		case query.Watch:
+			s.serveWatch(w, r, q.table, query)
+		default:
+			s.serveList(w, r, q.table, query)
+		}
+	case "get":
+		s.serveGet(w, r, q)
+	case "create":
+		s.serveCreate(w, r, q)
+	case "update":
+		s.serveUpdate(w, r, q)
+	case "patch":
+		s.servePatch(w, r, q)
+	case "delete":
+		s.serveDelete(w, r, q)
+	case "deletecollection":
+		s.serveDeleteCollection(w, r, q)
+	default:
+		writeError(w, r, methodNotAllowed())
+	}
+}
+
+// serveGet answers GET on one object. A resourceVersion means "not older".
+func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, q request) {
+	rv, err := parseRV(r.URL.Query().Get("resourceVersion"))
+	if err != nil {
+		writeError(w, r, apierrors.NewBadRequest(err.Error()))
+		return
+	}
+	if err := s.waitFor(r.Context(), rv); err != nil {
+		writeError(w, r, err)
+		return
+	}
+	rev := s.store.get(q.table, objectKey(q.namespace, q.name))
+	if rev == nil {
+		writeError(w, r, apierrors.NewNotFound(q.table.res.groupResource(), q.name))
+		return
+	}
+	s.writeObject(w, r, http.StatusOK, rev)
+}
+
+// writeObject answers with one object.
+func (s *Server) writeObject(w http.ResponseWriter, r *http.Request, code int, rev *revision) {
+	res := rev.res
+	enc, ok := negotiate(r.Header.Get("Accept"), res.offers, "PartialObjectMetadata")
+	if !ok {
+		writeError(w, r, notAcceptable(res.mediaTypes(false)))
+		return
+	}
+	b, err := rev.bytes(enc)
+	if err != nil {
+		writeError(w, r, err)
+		return
+	}
+	b = res.envelope(enc).append(nil, enc, b)
+	if !enc.proto() {
+		b = append(b, '\n')
+	}
+	w.Header().Set("Content-Type", mediaType(enc.proto(), false))
+	w.WriteHeader(code)
+	_, _ = w.Write(b) // the client may be gone
+}
+
+func methodNotAllowed() error {
+	return statusError(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
+		"the server does not allow this method on the requested resource")
+}
+
+func notFoundPath() error {
+	err := apierrors.NewNotFound(schema.GroupResource{}, "")
+	err.ErrStatus.Message = "the server could not find the requested resource"
+	err.ErrStatus.Details = &metav1.StatusDetails{}
+	return err
+}

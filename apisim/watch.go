@@ -1,0 +1,260 @@
+package apisim
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+const (
+	// A watch without timeoutSeconds ends after one to two times this.
+	minWatchTimeout = 30 * time.Minute
+	// lastBookmark is sent this long before the deadline.
+	lastBookmark = 2 * time.Second
+	// slowGrace is how long one write to a client may block before the client
+	// counts as slow.
+	slowGrace = 100 * time.Millisecond
+	// watchBatch is how many changes are read from the log at a time.
+	watchBatch = 256
+)
+
+// watcher is one open watch. Its handler goroutine owns it; other goroutines
+// only call signal and stop. It has no queue of its own: it reads the
+// resource's log from where it stands, so a slow client costs no memory.
+type watcher struct {
+	wake chan struct{} // holds one token: there may be something new
+	done chan struct{} // closed by CloseWatches, under store.mu
+}
+
+func newWatcher() *watcher {
+	return &watcher{wake: make(chan struct{}, 1), done: make(chan struct{})}
+}
+
+func (w *watcher) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// startWatch registers a watcher and, in the same instant, reads the state or
+// checks the window, so that nothing falls in between.
+func (s *store) startWatch(t *table, w *watcher, q *listQuery, rv uint64) (p page, err error) {
+	if q.initialEvents() {
+		// The registration comes first: a write between it and the scan is in the
+		// state, has an RV not above the state's, and is not sent again.
+		s.register(t, w)
+		return s.scan(t, scanRequest{selector: q.selector}), nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p = page{rv: rv, floor: t.floor}
+	if q.ResourceVersion == "" || q.ResourceVersion == "0" {
+		p.rv = s.rv
+	} else if rv < t.floor {
+		return p, tooOld(rv, t.floor)
+	}
+	t.watchers[w] = struct{}{}
+	return p, nil
+}
+
+func (s *store) register(t *table, w *watcher) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.watchers[w] = struct{}{}
+}
+
+func (s *store) stopWatch(t *table, w *watcher) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(t.watchers, w)
+}
+
+func (s *store) closeWatches() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.tables {
+		for w := range t.watchers {
+			close(w.done)
+			delete(t.watchers, w)
+		}
+	}
+}
+
+// serveWatch answers a watch. Whatever fails after the query was understood is
+// told in the stream, as an ERROR event that ends it.
+func (s *Server) serveWatch(rw http.ResponseWriter, r *http.Request, t *table, q listQuery) {
+	start := time.Now()
+	enc, ok := negotiate(r.Header.Get("Accept"), t.res.offers, "PartialObjectMetadata")
+	if !ok {
+		writeError(rw, r, notAcceptable(t.res.mediaTypes(true)))
+		return
+	}
+	rv, err := parseRV(q.ResourceVersion)
+	if err != nil {
+		writeError(rw, r, apierrors.NewInternalError(err))
+		return
+	}
+	timeout := minWatchTimeout + rand.N(minWatchTimeout)
+	if q.TimeoutSeconds != nil && *q.TimeoutSeconds > 0 {
+		timeout = time.Duration(min(*q.TimeoutSeconds, 1<<31)) * time.Second
+	}
+	ctx, cancel := context.WithDeadline(r.Context(), start.Add(timeout))
+	defer cancel()
+
+	if q.initialEvents() {
+		err = s.waitFor(ctx, rv)
+	}
+	out := s.newWatchWriter(rw, r, &t.res, enc, q.watchList())
+	defer out.close()
+	if err == nil {
+		w := newWatcher()
+		var p page
+		if p, err = s.store.startWatch(t, w, &q, rv); err == nil {
+			defer s.store.stopWatch(t, w)
+			out.begin()
+			s.stream(ctx, w, t, &q, p, out, start.Add(timeout))
+			return
+		}
+	}
+	out.begin()
+	out.error(err)
+	out.flush()
+}
+
+// stream sends the initial state, if asked for, and then every change above
+// its RV, each once, in order, until the client, the deadline or the server
+// ends it. An end is always a clean one.
+func (s *Server) stream(ctx context.Context, w *watcher, t *table, q *listQuery, p page, out *watchWriter, deadline time.Time) {
+	if q.initialEvents() {
+		for _, r := range p.items {
+			if !out.event(typeAdded, &r.body) || ended(ctx, w) {
+				return
+			}
+		}
+		if q.AllowWatchBookmarks {
+			out.bookmark(p.rv, true)
+		}
+		out.flush()
+	}
+
+	seen := p.rv
+	bookmarks := newBookmarkClock(s.bookmarkInterval, deadline, q.AllowWatchBookmarks && !t.res.Uncached)
+	defer bookmarks.stop()
+	started, catchingUp := seen, true
+	var batch []change
+	bookmarkDue := false
+	for {
+		var ok bool
+		batch, seen, ok = s.store.changesAfter(t, seen, batch[:0], watchBatch)
+		if !ok {
+			return // fell out of the window
+		}
+		for _, c := range batch {
+			if !q.sendChange(out, c) {
+				return
+			}
+			if catchingUp {
+				started = c.rev.rv
+			}
+		}
+		full := len(batch) == watchBatch
+		clear(batch)
+		catchingUp = catchingUp && full
+		if bookmarkDue && !full {
+			if seen > started {
+				out.bookmark(seen, false)
+			}
+			bookmarks.next()
+			bookmarkDue = false
+		}
+		if out.flush(); out.err != nil || ended(ctx, w) {
+			return
+		}
+		if out.takeBlocked() > slowGrace && s.store.lag(t, seen) > s.watchBuffer {
+			return // too slow: what it got is a prefix without gaps
+		}
+		if full {
+			continue
+		}
+		select {
+		case <-w.wake:
+		case <-bookmarks.due():
+			bookmarkDue = true
+		case <-w.done:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// sendChange sends what a change means to this watch; it reports false if the
+// stream is broken.
+func (q *listQuery) sendChange(out *watchWriter, c change) bool {
+	now, before := q.matches(c.rev), q.matches(c.prev)
+	switch {
+	case now && before:
+		return out.event(typeModified, &c.rev.body)
+	case now:
+		return out.event(typeAdded, &c.rev.body)
+	case before && c.rev.deleted:
+		return out.event(typeDeleted, &c.rev.body)
+	case before:
+		return out.event(typeDeleted, c.rev.exit(c.prev))
+	}
+	return true
+}
+
+func ended(ctx context.Context, w *watcher) bool {
+	select {
+	case <-ctx.Done():
+	case <-w.done:
+	default:
+		return false
+	}
+	return true
+}
+
+// bookmarkClock says when the next bookmark is due: once every interval, and
+// shortly before the deadline.
+type bookmarkClock struct {
+	interval time.Duration
+	deadline time.Time
+	timer    *time.Timer // nil: never
+}
+
+func newBookmarkClock(interval time.Duration, deadline time.Time, on bool) *bookmarkClock {
+	c := &bookmarkClock{interval: interval, deadline: deadline}
+	if on {
+		c.next()
+	}
+	return c
+}
+
+// next schedules the bookmark after this one.
+func (c *bookmarkClock) next() {
+	c.stop()
+	wait := min(c.interval, time.Until(c.deadline)-lastBookmark)
+	if wait <= 0 {
+		c.timer = nil
+		return
+	}
+	c.timer = time.NewTimer(wait)
+}
+
+func (c *bookmarkClock) due() <-chan time.Time {
+	if c.timer == nil {
+		return nil
+	}
+	return c.timer.C
+}
+
+func (c *bookmarkClock) stop() {
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+}
