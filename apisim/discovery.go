@@ -53,8 +53,10 @@ func discover(resources []Resource) []apiGroup {
 func (s *Server) serveOther(w http.ResponseWriter, r *http.Request) {
 	answer, found := s.other(strings.Trim(r.URL.Path, "/"))
 	switch {
-	case !found:
+	case !found && s.knownVersion(r.URL.Path):
 		writeError(w, r, notFoundPath())
+	case !found:
+		http.Error(w, "404 page not found", http.StatusNotFound)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		writeError(w, r, methodNotAllowed())
 	case answer == nil:
@@ -69,6 +71,20 @@ func (s *Server) serveOther(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", jsonMedia)
 		_, _ = w.Write(b)
 	}
+}
+
+// knownVersion reports a path below a built-in group and version, where the
+// real server answers a miss with a Status; elsewhere it is plain text.
+func (s *Server) knownVersion(path string) bool {
+	path = strings.Trim(path, "/")
+	for i := range s.resources {
+		r := &s.resources[i]
+		g := apiGroup{name: r.GVR.Group}
+		if r.typed() && strings.HasPrefix(path, g.path(r.GVR.Version)+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 // other returns the answer for a path, nil for a plain "ok".

@@ -14,6 +14,7 @@ func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serveHTTP) }
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	q := s.route(r)
 	s.stats.count(q.op())
+	w.Header().Set("Cache-Control", "no-cache, private")
 	w = &countingWriter{ResponseWriter: w, sent: &s.stats.sent}
 	if fault := s.chosenFault(r); fault != nil {
 		fault(w, r, http.HandlerFunc(s.serveClean))
@@ -100,8 +101,10 @@ func (s *Server) writeObject(w http.ResponseWriter, r *http.Request, code int, r
 }
 
 func methodNotAllowed() error {
-	return statusError(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
+	err := statusError(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
 		"the server does not allow this method on the requested resource")
+	err.ErrStatus.Details = &metav1.StatusDetails{}
+	return err
 }
 
 func notFoundPath() error {

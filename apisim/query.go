@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -49,7 +48,7 @@ func (r *Resource) checkFields(s fields.Selector) error {
 	names := r.fieldNames()
 	for _, req := range s.Requirements() {
 		if !slices.Contains(names, req.Field) {
-			return apierrors.NewBadRequest(fmt.Sprintf("field label not supported: %s (%s has %s)", req.Field, r.groupResource(), strings.Join(names, ", ")))
+			return apierrors.NewBadRequest("field label not supported: " + req.Field)
 		}
 	}
 	return nil

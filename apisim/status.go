@@ -100,7 +100,7 @@ func unsupportedMedia(supported []string) error {
 		"the body of the request was in an unknown format - accepted media types include: "+strings.Join(supported, ", "))
 }
 
-func statusError(code int32, reason metav1.StatusReason, msg string) error {
+func statusError(code int32, reason metav1.StatusReason, msg string) *apierrors.StatusError {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: msg,
 	}}

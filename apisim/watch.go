@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 const (
@@ -95,7 +93,8 @@ func (s *Server) serveWatch(rw http.ResponseWriter, r *http.Request, t *table, q
 	}
 	rv, err := parseRV(q.ResourceVersion)
 	if err != nil {
-		writeError(rw, r, apierrors.NewInternalError(err))
+		// The real server takes this for its own failure, without a reason.
+		writeError(rw, r, statusError(http.StatusInternalServerError, "", err.Error()))
 		return
 	}
 	timeout := minWatchTimeout + rand.N(minWatchTimeout)
