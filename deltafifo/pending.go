@@ -28,7 +28,8 @@ func (p *pending[T]) push(d Delta[T], spare *spares[T]) int {
 		deltas = spare.get()
 	}
 	if last := deltas.Newest(); last != nil && last.Type == Deleted && d.Type == Deleted {
-		if last.FinalStateUnknown {
+		if last.FinalStateUnknown && !d.FinalStateUnknown {
+			d.Initial = last.Initial
 			*last = d
 		}
 		return 0
