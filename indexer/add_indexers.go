@@ -1,0 +1,143 @@
+package indexer
+
+import (
+	"maps"
+	"slices"
+
+	"informer.example/object"
+)
+
+// buildChunk is how many objects are put into a new index under one lock, so
+// that other writers wait for tens of microseconds at most.
+const buildChunk = 64
+
+// newIndexes makes indexes, not yet ready, in the order of their names.
+func (ix *Indexer[T]) newIndexes(indexers Indexers[T]) []*index[T] {
+	list := make([]*index[T], 0, len(indexers))
+	for _, name := range slices.Sorted(maps.Keys(indexers)) {
+		ix.lastID++
+		list = append(list, &index[T]{id: ix.lastID, name: name, fn: indexers[name]})
+	}
+	return list
+}
+
+// AddIndexers adds indexes, at any time. Readers see them from the moment when
+// they hold everything, all of them at once. The map is copied.
+//
+// An [*AddIndexersError] means that nothing was added: a name is taken, or a
+// function is nil. [IndexErrors] mean that all were added, and which objects
+// they don't hold because a function failed.
+func (ix *Indexer[T]) AddIndexers(indexers Indexers[T]) error {
+	if len(indexers) == 0 {
+		return nil
+	}
+	mine, from, err := ix.register(indexers)
+	if err != nil {
+		return err
+	}
+	// From here on writers keep the new indexes up to date for whatever they
+	// store. What was there before comes from the snapshot, except what a
+	// writer has replaced in the meantime.
+	var errs []*IndexError
+	type built struct {
+		key  object.Key
+		vals []value
+	}
+	chunk := make([]built, 0, buildChunk)
+	flush := func() {
+		ix.mu.Lock()
+		defer ix.mu.Unlock()
+		for _, b := range chunk {
+			e, ok := ix.primary.get(b.key)
+			if !ok || e.vals.generation >= mine[0].born {
+				continue
+			}
+			for _, x := range mine {
+				if vals := (&values{list: b.vals}).of(x.id); len(vals) > 0 {
+					if x.early == nil {
+						x.early = map[object.Key][]value{}
+					}
+					x.early[b.key] = vals
+					x.move(b.key, nil, vals)
+				}
+			}
+		}
+		chunk = chunk[:0]
+	}
+	for item := range from.Items() {
+		var vals []value
+		vals, errs = appendValues(mine, item, nil, errs)
+		if chunk = append(chunk, built{item.Key, vals}); len(chunk) == buildChunk {
+			flush()
+		}
+	}
+	flush()
+	if err := ix.publish(mine); err != nil {
+		return err
+	}
+	return indexErrors(errs)
+}
+
+// register puts new indexes in force for writers, and returns the state before.
+func (ix *Indexer[T]) register(indexers Indexers[T]) ([]*index[T], *Snapshot[T], error) {
+	indexers = maps.Clone(indexers)
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	set := ix.set.Load()
+	for _, name := range slices.Sorted(maps.Keys(indexers)) {
+		switch {
+		case set.byName(name) != nil:
+			return nil, nil, &AddIndexersError{Name: name, Reason: "an index of this name exists"}
+		case indexers[name] == nil:
+			return nil, nil, &AddIndexersError{Name: name, Reason: "the index function is nil"}
+		}
+	}
+	mine := ix.newIndexes(indexers)
+	ix.set.Store(set.with(mine, set.generation+1))
+	return mine, ix.snapshotLocked(), nil
+}
+
+// publish shows new indexes to readers.
+func (ix *Indexer[T]) publish(mine []*index[T]) error {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	set := ix.set.Load()
+	for _, x := range mine {
+		if !slices.Contains(set.list, x) {
+			ix.set.Store(set.without(mine, set.generation+1))
+			return &AddIndexersError{Name: x.name, Reason: "it was removed while it was being built"}
+		}
+	}
+	for _, x := range mine {
+		x.ready = true
+	}
+	ix.cached.Store(nil) // it lacks them
+	return nil
+}
+
+// RemoveIndexer removes an index. Snapshots taken before keep it.
+func (ix *Indexer[T]) RemoveIndexer(name string) error {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	set := ix.set.Load()
+	x := set.byName(name)
+	if x == nil {
+		return &UnknownIndexError{Name: name, Known: set.names()}
+	}
+	ix.set.Store(set.without([]*index[T]{x}, set.generation+1))
+	ix.cached.Store(nil)
+	return nil
+}
+
+// GetIndexers returns a copy of the index functions.
+func (ix *Indexer[T]) GetIndexers() Indexers[T] {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	indexers := Indexers[T]{}
+	for _, x := range ix.set.Load().list {
+		if x.ready {
+			indexers[x.name] = x.fn
+		}
+	}
+	return indexers
+}

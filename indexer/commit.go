@@ -1,0 +1,150 @@
+package indexer
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"informer.example/object"
+)
+
+// Result is what a commit did.
+type Result[T metav1.Object] struct {
+	// Changes in the order of the operations. An item whose UID differs from
+	// the stored one makes two of one operation, Deleted and Added; readers
+	// see no moment between them.
+	Changes []Change[T]
+	// Sequence is the number of the commit: one more than before if anything
+	// changed, the resourceVersion included; else as before.
+	Sequence uint64
+	// Stale is how many operations were skipped because the store held the
+	// same or a newer version, or because a deletion meant an older object.
+	Stale int
+	// Errors of index functions for the items stored. Everything else was done.
+	Errors []*IndexError
+}
+
+// Commit applies a batch in one step (S2): readers see all of it or nothing.
+// rv becomes the store's resourceVersion; "" keeps the one it has. The batch
+// can be used again after [Batch.Reset].
+func (ix *Indexer[T]) Commit(b *Batch[T], rv string) Result[T] {
+	for {
+		set := ix.set.Load()
+		b.compute(set)
+		if result, ok := ix.tryCommit(b, rv, set); ok {
+			return result
+		}
+	}
+}
+
+// tryCommit fails if the index values were computed for other indexes than
+// those in force.
+func (ix *Indexer[T]) tryCommit(b *Batch[T], rv string, set *indexSet[T]) (r Result[T], ok bool) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	if ix.set.Load() != set {
+		return r, false
+	}
+	for i := range b.ops {
+		o := &b.ops[i]
+		var p path[object.Key, *entry[T]]
+		var old *entry[T]
+		if ix.primary.find(o.item.Key, &p) {
+			old = p.val()
+		}
+		if skip(o, old) {
+			r.Stale++
+			continue
+		}
+		if o.kind == opDelete && old == nil {
+			continue
+		}
+		if r.Changes == nil {
+			r.Changes = make([]Change[T], 0, len(b.ops)-i)
+		}
+		if o.kind == opDelete {
+			ix.primary.deleteAt(&p)
+			ix.reindex(old, nil)
+			r.Changes = append(r.Changes, Change[T]{Type: Deleted, Old: &old.item, Final: finalOf(o)})
+			continue
+		}
+		e := ix.putAt(&p, &o.item, old, valuesFor(old, set, b.vals[o.from:o.to]))
+		r.Errors = append(r.Errors, o.errs...)
+		r.Changes = appendChanges(r.Changes, old, e)
+	}
+	ix.finish(len(r.Changes) > 0, rv)
+	r.Sequence = ix.sequence
+	return r, true
+}
+
+// skip reports whether an operation comes too late. old may be nil.
+func skip[T metav1.Object](o *op[T], old *entry[T]) bool {
+	if old == nil {
+		return false
+	}
+	switch o.kind {
+	case opSet:
+		return o.item.SameVersion(old.item)
+	case opSetNewer:
+		if o.item.UID != old.item.UID {
+			return false
+		}
+		c, err := object.CompareVersions(o.item.ResourceVersion, old.item.ResourceVersion)
+		return err == nil && c <= 0 || o.item.SameVersion(old.item)
+	case opDelete:
+		return recreated(&old.item, &o.item)
+	}
+	return false
+}
+
+func finalOf[T metav1.Object](o *op[T]) *object.Item[T] {
+	if isNil(o.item.Object) {
+		return nil
+	}
+	final := o.item
+	return &final
+}
+
+// valuesFor returns the list as values to remember: those of the old entry, if
+// they are the same, so that nothing need be moved in the indexes.
+func valuesFor[T metav1.Object](old *entry[T], set *indexSet[T], list []value) *values {
+	switch {
+	case old != nil && old.vals.generation == set.generation && slices.Equal(old.vals.list, list):
+		return old.vals
+	case len(list) == 0:
+		return set.none
+	}
+	return newValues(set.generation, list)
+}
+
+// putAt stores an item at p, where find has looked for its key and found old.
+func (ix *Indexer[T]) putAt(p *path[object.Key, *entry[T]], item *object.Item[T], old *entry[T], vals *values) *entry[T] {
+	e := &entry[T]{item: *item, vals: vals}
+	if old != nil {
+		ix.primary.replaceAt(p, e)
+	} else {
+		ix.primary.insertAt(p, item.Key, e)
+	}
+	ix.reindex(old, e)
+	return e
+}
+
+// finish ends a commit. Under mu.
+func (ix *Indexer[T]) finish(changed bool, rv string) {
+	if rv != "" && rv != ix.rv {
+		ix.rv = rv
+		changed = true
+	}
+	if changed {
+		ix.sequence++
+		ix.cached.Store(nil)
+	}
+}
+
+// SetResourceVersion says that the present objects are also the state at a
+// later version, as a bookmark does. "" changes nothing.
+func (ix *Indexer[T]) SetResourceVersion(rv string) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	ix.finish(false, rv)
+}

@@ -1,0 +1,205 @@
+package indexer
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// way is one compiled step: to a struct's field, or else to a map's value.
+// Pointers and lists on the way need no step.
+type way struct {
+	field int
+	key   reflect.Value // valid for a map
+}
+
+// compileSteps finds the steps in a type by its JSON names.
+func compileSteps(typ reflect.Type, steps []string) ([]way, *FieldError) {
+	var ways []way
+	at := func(n int) string { return strings.Join(steps[:n], ".") }
+	for i, step := range steps {
+		typ = elem(typ)
+		switch {
+		case i > 0 && isValue(typ):
+			return nil, &FieldError{At: at(i), Reason: "is a single value and has nothing below it"}
+		case typ.Kind() == reflect.Struct:
+			found, next, ok := fieldByJSONName(typ, step)
+			if !ok {
+				return nil, &FieldError{At: at(i + 1), Reason: "there is no such field", Known: jsonNames(typ)}
+			}
+			ways, typ = append(ways, found...), next
+		case typ.Kind() == reflect.Map && typ.Key().Kind() == reflect.String:
+			ways = append(ways, way{key: reflect.ValueOf(step).Convert(typ.Key())})
+			typ = typ.Elem()
+		default:
+			return nil, &FieldError{At: at(i), Reason: "a " + typ.String() + " can't be looked into"}
+		}
+	}
+	if typ = elem(typ); isValue(typ) {
+		return ways, nil
+	}
+	err := &FieldError{At: at(len(steps)), Reason: "is not a single value; the path must go on"}
+	if typ.Kind() == reflect.Struct {
+		err.Known = jsonNames(typ)
+	}
+	return nil, err
+}
+
+// elem takes off pointers and lists.
+func elem(typ reflect.Type) reflect.Type {
+	for !isValue(typ) && (typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice || typ.Kind() == reflect.Array) {
+		typ = typ.Elem()
+	}
+	return typ
+}
+
+// isValue reports whether a path can end at a type.
+func isValue(typ reflect.Type) bool {
+	switch typ.Kind() {
+	case reflect.Pointer:
+		return false // asked again of what it points to
+	case reflect.String, reflect.Bool, reflect.Float32, reflect.Float64,
+		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return true
+	}
+	return typ.Implements(reflect.TypeFor[json.Marshaler]())
+}
+
+// fieldByJSONName finds a field, if need be through the embedded structs that
+// JSON flattens.
+func fieldByJSONName(typ reflect.Type, name string) ([]way, reflect.Type, bool) {
+	var embedded []reflect.StructField
+	for i := range typ.NumField() {
+		switch f := typ.Field(i); jsonName(f) {
+		case name:
+			return []way{{field: i}}, f.Type, true
+		case "":
+			embedded = append(embedded, f)
+		}
+	}
+	for _, f := range embedded {
+		if ways, found, ok := fieldByJSONName(structOf(f), name); ok {
+			return append([]way{{field: f.Index[0]}}, ways...), found, true
+		}
+	}
+	return nil, nil, false
+}
+
+func jsonNames(typ reflect.Type) []string {
+	var names []string
+	for i := range typ.NumField() {
+		switch f := typ.Field(i); jsonName(f) {
+		case "-":
+		case "":
+			names = append(names, jsonNames(structOf(f))...)
+		default:
+			names = append(names, jsonName(f))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// jsonName is a field's name in JSON: "" if the field is flattened, "-" if it
+// is not there.
+func jsonName(f reflect.StructField) string {
+	tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	switch {
+	case !f.IsExported() || f.Tag.Get("json") == "-":
+		return "-"
+	case tag != "":
+		return tag
+	case f.Anonymous && structOf(f).Kind() == reflect.Struct:
+		return ""
+	}
+	return f.Name
+}
+
+// structOf is the type of an embedded field without its pointer.
+func structOf(f reflect.StructField) reflect.Type {
+	if f.Type.Kind() == reflect.Pointer {
+		return f.Type.Elem()
+	}
+	return f.Type
+}
+
+// walkValue appends the values at the end of the ways.
+func walkValue(v reflect.Value, ways []way, vals []string) ([]string, *FieldError) {
+	for v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return vals, nil
+		}
+		v = v.Elem()
+	}
+	if (v.Kind() == reflect.Slice || v.Kind() == reflect.Array) && !isValue(v.Type()) {
+		var err *FieldError
+		for i := range v.Len() {
+			if vals, err = walkValue(v.Index(i), ways, vals); err != nil {
+				return nil, err
+			}
+		}
+		return vals, nil
+	}
+	if len(ways) == 0 {
+		return appendText(v, vals)
+	}
+	if step := ways[0]; step.key.IsValid() {
+		if v = v.MapIndex(step.key); !v.IsValid() {
+			return vals, nil
+		}
+	} else {
+		v = v.Field(step.field)
+	}
+	return walkValue(v, ways[1:], vals)
+}
+
+// appendText appends a value as JSON writes it, without quotes.
+func appendText(v reflect.Value, vals []string) ([]string, *FieldError) {
+	if m, ok := v.Interface().(json.Marshaler); ok {
+		return appendMarshaled(m, vals)
+	}
+	switch {
+	case v.Kind() == reflect.String:
+		return appendString(v.String(), vals), nil
+	case v.Kind() == reflect.Bool:
+		return append(vals, strconv.FormatBool(v.Bool())), nil
+	case v.CanInt():
+		return append(vals, strconv.FormatInt(v.Int(), 10)), nil
+	case v.CanUint():
+		return append(vals, strconv.FormatUint(v.Uint(), 10)), nil
+	default:
+		return append(vals, formatFloat(v.Float())), nil
+	}
+}
+
+func appendMarshaled(m json.Marshaler, vals []string) ([]string, *FieldError) {
+	text, err := m.MarshalJSON()
+	if err != nil {
+		return nil, &FieldError{Reason: "can't be written as JSON: " + err.Error()}
+	}
+	switch {
+	case string(text) == "null":
+		return vals, nil
+	case len(text) > 0 && (text[0] == '{' || text[0] == '['):
+		return nil, &FieldError{Reason: "is not a single value in this object"}
+	case len(text) > 0 && text[0] == '"':
+		var s string
+		if err := json.Unmarshal(text, &s); err != nil {
+			return nil, &FieldError{Reason: "can't be written as JSON: " + err.Error()}
+		}
+		return appendString(s, vals), nil
+	}
+	return append(vals, string(text)), nil
+}
+
+func appendString(s string, vals []string) []string {
+	if s == "" {
+		return vals
+	}
+	return append(vals, s)
+}
+
+func formatFloat(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

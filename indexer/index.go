@@ -1,0 +1,153 @@
+package indexer
+
+import (
+	"cmp"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"informer.example/object"
+)
+
+// index is one secondary index. The upper fields are fixed; the lower ones are
+// guarded by the store's mu.
+type index[T metav1.Object] struct {
+	id   uint64 // never used again, so values of a removed index are never taken for another's
+	name string
+	fn   IndexFunc[T]
+	born uint64 // generation of the first set that has it
+
+	tree tree[posting, struct{}]
+	// early holds the values of entries older than the index, which can't
+	// remember them themselves. An entry that is replaced leaves it.
+	early map[object.Key][]value
+	// ready is false while the index is being built: writers keep it up to
+	// date, readers don't see it.
+	ready bool
+}
+
+// indexSet is the indexes in force. Immutable, apart from what index says; a
+// change makes a new set with a higher generation.
+type indexSet[T metav1.Object] struct {
+	generation uint64
+	list       []*index[T] // in order of id
+	none       *values     // of an object that is in no index
+}
+
+func (s *indexSet[T]) with(add []*index[T], generation uint64) *indexSet[T] {
+	for _, x := range add {
+		x.born = generation
+	}
+	return &indexSet[T]{
+		generation: generation,
+		list:       slices.Concat(s.list, add),
+		none:       newValues(generation, nil),
+	}
+}
+
+func (s *indexSet[T]) without(remove []*index[T], generation uint64) *indexSet[T] {
+	list := slices.DeleteFunc(slices.Clone(s.list), func(x *index[T]) bool { return slices.Contains(remove, x) })
+	return (&indexSet[T]{list: list}).with(nil, generation)
+}
+
+func (s *indexSet[T]) byName(name string) *index[T] {
+	for _, x := range s.list {
+		if x.name == name {
+			return x
+		}
+	}
+	return nil
+}
+
+// names of the indexes that readers see. Under mu.
+func (s *indexSet[T]) names() []string {
+	var names []string
+	for _, x := range s.list {
+		if x.ready {
+			names = append(names, x.name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// appendValues asks the index functions in list about an item. User code:
+// never under a lock.
+func appendValues[T metav1.Object](list []*index[T], item *object.Item[T], dst []value, errs []*IndexError) ([]value, []*IndexError) {
+	for _, x := range list {
+		vals, err := callIndexFunc(x.fn, item.Object)
+		if err != nil {
+			errs = append(errs, &IndexError{Index: x.name, Key: item.Key, Err: err})
+			continue
+		}
+		from := len(dst)
+		for _, v := range vals {
+			dst = append(dst, value{x.id, v})
+		}
+		if mine := dst[from:]; len(mine) > 1 {
+			slices.SortFunc(mine, func(a, b value) int { return cmp.Compare(a.value, b.value) })
+			dst = dst[:from+len(slices.Compact(mine))]
+		}
+	}
+	return dst, errs
+}
+
+// callIndexFunc turns a panic into an error.
+func callIndexFunc[T metav1.Object](fn IndexFunc[T], obj T) (vals []string, err error) {
+	if fn == nil {
+		return nil, errNilFunc
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			vals, err = nil, &PanicError{Value: r}
+		}
+	}()
+	return fn(obj)
+}
+
+// remembered returns under which values the index holds an entry.
+func (x *index[T]) remembered(e *entry[T]) []value {
+	switch {
+	case e == nil:
+		return nil
+	case e.vals.generation >= x.born:
+		return e.vals.of(x.id)
+	default:
+		return x.early[e.item.Key]
+	}
+}
+
+// move makes the index hold one key under other values than before. Both lists
+// are in order.
+func (x *index[T]) move(key object.Key, before, after []value) {
+	for len(before) > 0 || len(after) > 0 {
+		switch {
+		case len(after) == 0 || len(before) > 0 && before[0].value < after[0].value:
+			x.tree.remove(posting{before[0].value, key})
+			before = before[1:]
+		case len(before) == 0 || before[0].value > after[0].value:
+			x.tree.put(posting{after[0].value, key}, struct{}{})
+			after = after[1:]
+		default:
+			before, after = before[1:], after[1:]
+		}
+	}
+}
+
+// reindex follows the replacement of one entry by another, nil standing for
+// none. Under mu.
+func (ix *Indexer[T]) reindex(before, after *entry[T]) {
+	if before != nil && after != nil && before.vals == after.vals {
+		return
+	}
+	key := cmp.Or(before, after).item.Key
+	for _, x := range ix.set.Load().list {
+		x.move(key, x.remembered(before), x.remembered(after))
+		if x.early != nil && before != nil && before.vals.generation < x.born {
+			delete(x.early, key)
+			if len(x.early) == 0 && x.ready {
+				x.early = nil
+			}
+		}
+	}
+}
