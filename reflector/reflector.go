@@ -2,24 +2,238 @@ package reflector
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"informer.example/object"
 )
+
+// ErrAlreadyRun is returned by the second call of Run.
+var ErrAlreadyRun = errors.New("this reflector has run before; make a new one")
 
 // Reflector keeps a [Sink] at the state of a [Source].
 type Reflector[T metav1.Object] struct {
+	source Source[T]
+	sink   Sink[T]
+	opts   Options
+	policy policy
+
+	started atomic.Bool
+
+	mu     sync.Mutex
+	status Status // guarded by mu; written by Run's goroutine alone
+
+	// What follows belongs to the goroutine of Run.
+	began     time.Time
+	staged    []object.Item[T]   // of the list in flight
+	keep      []object.Key       // quarantined in the list in flight
+	stream    Stream[T]          // nil: none open
+	endStream context.CancelFunc // frees the stream's deadline
+	event     Event[T]           // the event at hand
+	heard     time.Time          // when the server last sent something
+	err       error              // the failure at hand
+	trouble   trouble            // what the log was told last
 }
 
 // New makes a reflector. It does nothing before Run.
 func New[T metav1.Object](src Source[T], sink Sink[T], opts Options) *Reflector[T] {
-	return &Reflector[T]{}
+	opts = opts.withDefaults()
+	return &Reflector[T]{source: src, sink: sink, opts: opts, policy: opts.policy()}
 }
 
 // Run lists and watches until ctx ends, and returns nil then. It returns an
 // error when it was called before, when the sink failed, or, with FailFast,
 // when the server refuses the resource.
-func (r *Reflector[T]) Run(ctx context.Context) error { panic("unwritten") }
+//
+// Run starts no goroutine of its own: everything happens in the caller's, and
+// is over when Run returns.
+func (r *Reflector[T]) Run(ctx context.Context) error {
+	if !r.started.CompareAndSwap(false, true) {
+		return ErrAlreadyRun
+	}
+	r.began = time.Now()
+	defer r.stop()
 
-// Status returns a copy of the present status. It may be called at any time,
-// by any goroutine.
-func (r *Reflector[T]) Status() Status { return Status{} }
+	s, eff := r.policy.step(state{}, input{kind: inStart})
+	for ctx.Err() == nil {
+		if err := r.settle(ctx, s, eff); err != nil {
+			if ctx.Err() != nil {
+				break // the sink gave up because it was told to
+			}
+			return err
+		}
+		var in input
+		switch eff.next {
+		case doList:
+			in = r.fetch(ctx, eff.list)
+		case doWatch:
+			in = r.open(ctx, eff.watch)
+		case doRead:
+			in = r.read()
+		case doWait:
+			in = r.wait(ctx, eff)
+		case doStop:
+			return r.err
+		}
+		if ctx.Err() != nil {
+			break // whatever failed, failed because of that
+		}
+		in.now = time.Since(r.began)
+		s, eff = r.policy.step(s, in)
+		if eff.fault != faultNone {
+			r.err = eff.fault.err(in.rv)
+		}
+	}
+	return nil
+}
+
+// settle does with the data at hand what the step said, and tells the status.
+func (r *Reflector[T]) settle(ctx context.Context, s state, eff effect) error {
+	var err error
+	switch eff.data {
+	case dataDiscard:
+		r.staged, r.keep = nil, nil
+	case dataCommit:
+		list := List[T]{Items: newestOnly(r.staged), Keep: r.keep, ResourceVersion: eff.rv, Reason: eff.reason}
+		r.staged, r.keep = nil, nil // the sink's from here on
+		err = r.sink.Replace(ctx, list)
+	case dataApply:
+		if r.event.Quarantined != nil {
+			r.quarantined(Quarantine{Key: r.event.Item.Key, UID: r.event.Item.UID, ResourceVersion: r.event.Item.ResourceVersion, Err: r.event.Quarantined})
+		}
+		// A deletion needs no object; anything else is nothing without one.
+		if r.event.Quarantined == nil || r.event.Type == Deleted {
+			err = r.sink.Apply(ctx, r.event)
+		}
+	case dataBookmark:
+		err = r.sink.Bookmark(ctx, eff.rv)
+	}
+	if err != nil {
+		return err
+	}
+	r.observe(s, eff)
+	return nil
+}
+
+// fetch gets one page and stages it. A page that fails leaves nothing behind.
+func (r *Reflector[T]) fetch(ctx context.Context, opts ListOptions) input {
+	ctx, cancel := context.WithTimeout(ctx, r.opts.ListTimeout)
+	defer cancel()
+	before := len(r.staged)
+	meta, err := r.source.List(ctx, opts, func(it object.Item[T]) error {
+		r.staged = append(r.staged, it)
+		return nil
+	})
+	if err != nil {
+		clear(r.staged[before:])
+		r.staged = r.staged[:before]
+		return r.failed(err)
+	}
+	for _, q := range meta.Quarantined {
+		r.keep = append(r.keep, q.Key)
+		r.quarantined(q)
+	}
+	r.heard = time.Now()
+	return input{kind: inPage, rv: meta.ResourceVersion, token: meta.Continue}
+}
+
+// open replaces the stream, if there is one, by one that begins at rv.
+func (r *Reflector[T]) open(ctx context.Context, rv string) input {
+	r.closeStream()
+	spread := r.opts.WatchTimeoutMax - r.opts.WatchTimeoutMin
+	timeout := r.opts.WatchTimeoutMin + time.Duration(r.opts.Rand()*float64(spread))
+	ctx, cancel := context.WithTimeout(ctx, timeout+r.opts.Slack)
+	stream, err := r.source.Watch(ctx, WatchOptions{ResourceVersion: rv, Timeout: timeout})
+	if err != nil {
+		cancel()
+		return r.failed(err)
+	}
+	r.stream, r.endStream = stream, cancel
+	return input{kind: inOpened}
+}
+
+// read waits for the next event.
+func (r *Reflector[T]) read() input {
+	ev, err := r.stream.Next()
+	switch {
+	case err == io.EOF:
+		return input{kind: inEnded}
+	case err != nil:
+		return r.failed(err)
+	}
+	r.heard = time.Now()
+	r.event = ev
+	return input{kind: inEvent, event: ev.Type, key: ev.Item.Key, rv: ev.Item.ResourceVersion}
+}
+
+// wait lets the time pass that lies before the next attempt, or less if ctx ends.
+func (r *Reflector[T]) wait(ctx context.Context, eff effect) input {
+	r.closeStream()
+	timer := time.NewTimer(time.Until(r.nextAttempt()))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	return input{kind: inWaited}
+}
+
+// failed is the input that an error makes.
+func (r *Reflector[T]) failed(err error) input {
+	if errors.Is(err, context.DeadlineExceeded) {
+		// Run's own context hasn't ended, or nobody would look: it was ours.
+		err = fmt.Errorf("%w: %w", errSilent, err)
+	}
+	r.err = err
+	class, retryAfter := classify(err)
+	return input{kind: inFailed, class: class, retryAfter: retryAfter}
+}
+
+func (r *Reflector[T]) closeStream() {
+	if r.stream == nil {
+		return
+	}
+	r.stream.Close() // its error says nothing that Next hasn't said
+	r.endStream()
+	r.stream, r.endStream = nil, nil
+}
+
+// stop ends the run, however it ended, and lets go of every object.
+func (r *Reflector[T]) stop() {
+	r.closeStream()
+	r.staged, r.keep, r.event = nil, nil, Event[T]{}
+	r.stopped()
+}
+
+// newestOnly makes sure that a list holds each key once. One version of a list
+// can't hold two, and then its keys ascend: only pages of different versions
+// need the map.
+func newestOnly[T metav1.Object](items []object.Item[T]) []object.Item[T] {
+	ascending := true
+	for i := 1; i < len(items) && ascending; i++ {
+		ascending = items[i-1].Key.Compare(items[i].Key) < 0
+	}
+	if ascending {
+		return items
+	}
+	at := make(map[object.Key]int, len(items))
+	kept := items[:0]
+	for _, it := range items {
+		i, twice := at[it.Key]
+		switch {
+		case !twice:
+			at[it.Key] = len(kept)
+			kept = append(kept, it)
+		case !object.Newer(kept[i].ResourceVersion, it.ResourceVersion):
+			kept[i] = it
+		}
+	}
+	clear(items[len(kept):])
+	return kept
+}

@@ -1,0 +1,75 @@
+package reflector
+
+import (
+	"context"
+	"io"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"informer.example/object"
+)
+
+// httpStream is an open watch of an [HTTPSource].
+type httpStream[T metav1.Object] struct {
+	source *HTTPSource[T]
+	body   io.ReadCloser
+	cancel context.CancelFunc
+
+	// What follows belongs to the goroutine that calls Next.
+	frames frameReader // nil before the first byte
+	err    error       // how the stream ended
+}
+
+func newHTTPStream[T metav1.Object](s *HTTPSource[T], body io.ReadCloser, cancel context.CancelFunc) *httpStream[T] {
+	return &httpStream[T]{source: s, body: body, cancel: cancel}
+}
+
+// Next implements [Stream].
+func (s *httpStream[T]) Next() (Event[T], error) {
+	if s.err != nil {
+		return Event[T]{}, s.err
+	}
+	ev, err := s.read()
+	if err != nil {
+		if err != io.EOF {
+			err = s.source.failure(opWatch, err)
+		}
+		s.err = err
+	}
+	return ev, err
+}
+
+func (s *httpStream[T]) read() (ev Event[T], err error) {
+	if s.frames == nil {
+		if s.frames, err = framesOf(s.body, s.source.opts.MaxFrameBytes); err != nil {
+			return ev, err
+		}
+	}
+	f, err := s.frames.next()
+	if err != nil {
+		return ev, err
+	}
+	switch f.event {
+	case 0:
+		return ev, frameStatus(f.obj)
+	case Bookmark:
+		id, err := peek(f.obj, f.enc)
+		if err != nil {
+			return ev, &DecodeError{What: "a bookmark", Err: err}
+		}
+		return Event[T]{
+			Type:             Bookmark,
+			Item:             object.Item[T]{ResourceVersion: id.resourceVersion},
+			InitialEventsEnd: id.initialEventsEnd,
+		}, nil
+	}
+	ev.Type = f.event
+	ev.Item, ev.Quarantined, err = s.source.objects.decode(f.obj, f.enc, metav1.TypeMeta{})
+	return ev, unreadable("a watch event", err)
+}
+
+// Close implements [Stream].
+func (s *httpStream[T]) Close() error {
+	s.cancel()
+	return s.body.Close()
+}

@@ -1,0 +1,165 @@
+package reflector
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"informer.example/object"
+)
+
+// The types of the state machine. All of them are plain comparable values:
+// the machine holds no object, socket, timer or error, and step (step.go) is
+// a pure function over them. The driver (reflector.go) does what it says.
+
+// mode is where the machine stands: what it waits to hear of.
+type mode uint8
+
+const (
+	modeStart   mode = iota
+	modeList         // the answer to a page request
+	modeOpen         // whether the watch was accepted
+	modeStream       // the next event
+	modeWait         // the end of a wait; state.after says what comes then
+	modeStopped      // nothing: the run is over
+)
+
+// state is all that the machine knows.
+type state struct {
+	mode  mode
+	after mode // in modeWait: modeList or modeOpen
+
+	// progress is the version up to which the sink has everything, "" before
+	// the first commit. It moves with applied events, bookmarks and commits,
+	// and only a proven rollback moves it back (R3).
+	progress string
+	// atProgress is the key of the event that moved progress to where it is,
+	// the zero Key when it was something else. It tells a replay of that event
+	// from the deletion of another object in the same revision.
+	atProgress object.Key
+
+	failures int // failed attempts since the last success
+	grown    int // how many times the backoff has grown since it was reset
+	// fruitless counts the relists since progress last moved by a live event or
+	// bookmark. From the second on they ask for the most recent state.
+	fruitless int
+
+	list   listState
+	stream streamState
+}
+
+// listState is the list in flight.
+type listState struct {
+	reason  RelistReason
+	rv      string // the version asked for: "0", progress, or "" for the most recent
+	token   string // of the next page, "" for the first
+	version string // the version of the pages so far, the oldest if they differ
+	unpaged bool   // ask for everything at once: paging has failed
+}
+
+// streamState is the open watch.
+type streamState struct {
+	opened time.Duration // when
+	moved  bool          // progress has moved since
+}
+
+// input is one thing that happened, reduced to what decides. Which fields are
+// set depends on kind.
+type input struct {
+	kind inputKind
+	now  time.Duration // since the run began
+
+	// inEvent
+	event EventType
+	key   object.Key
+
+	rv    string // inPage: of the list; inEvent: of the event
+	token string // inPage: of the next page
+
+	// inFailed
+	class      errorClass
+	retryAfter time.Duration
+}
+
+type inputKind uint8
+
+const (
+	inStart  inputKind = iota
+	inPage             // a page is complete and staged
+	inOpened           // the watch was accepted
+	inEvent            // an event, or a bookmark
+	inEnded            // the stream ended cleanly
+	inFailed           // the list, the opening or the stream failed
+	inWaited           // the wait is over
+)
+
+// effect is what is to be done: first with the data at hand, then next.
+type effect struct {
+	data   dataEffect
+	fault  fault        // why the step itself calls this a failure
+	reason RelistReason // with dataCommit
+	rv     string       // with dataCommit and dataBookmark
+
+	next    action
+	list    ListOptions   // with doList
+	watch   string        // with doWatch: the version to watch from
+	ceiling time.Duration // with doWait: a random part of this is waited,
+	floor   time.Duration // after this
+}
+
+type dataEffect uint8
+
+const (
+	dataNone     dataEffect = iota
+	dataDiscard             // forget the pages staged
+	dataCommit              // hand the staged pages over as one list
+	dataApply               // hand the event over
+	dataBookmark            // hand the event's version over
+	dataDrop                // count the event as dropped
+)
+
+// fault is a failure that no error came with: the machine's own judgement.
+type fault uint8
+
+const (
+	faultNone      fault = iota
+	faultNoVersion       // a list without a usable version
+	faultLoop            // a page that leads back to itself
+	faultEmpty           // a watch that ended at once, without an event
+	faultUnplaced        // an event without a usable version
+)
+
+type action uint8
+
+const (
+	doList  action = iota + 1 // fetch a page
+	doWatch                   // close the stream, open another
+	doRead                    // read the next event
+	doWait                    // close the stream, wait
+	doStop                    // close the stream, return the error at hand
+)
+
+// policy is the part of Options that decides.
+type policy struct {
+	pageSize int64 // 0: no paging
+	backoff  Backoff
+	failFast bool
+	// short is how long an empty stream must have lived to be followed by
+	// another at once.
+	short time.Duration
+}
+
+// request is the list request that the state stands for.
+func (p policy) request(l listState) ListOptions {
+	o := ListOptions{ResourceVersion: l.rv, Continue: l.token, Limit: p.pageSize}
+	if l.unpaged {
+		o.Limit = 0
+	}
+	switch {
+	case l.token != "":
+		o.ResourceVersion = "" // the token carries it
+	case l.rv != "":
+		o.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
+	}
+	return o
+}

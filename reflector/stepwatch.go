@@ -1,0 +1,96 @@
+package reflector
+
+import (
+	"time"
+
+	"informer.example/object"
+)
+
+// event judges an event of the stream by its version alone.
+func (p policy) event(s state, in input) (state, effect) {
+	order, err := object.CompareVersions(in.rv, s.progress)
+	switch {
+	case in.event == Bookmark:
+		switch {
+		case err != nil || order < 0:
+			return s, effect{data: dataDrop, next: doRead}
+		case order == 0:
+			return s, effect{next: doRead}
+		}
+		return s.moved(in.rv, object.Key{}), effect{data: dataBookmark, rv: in.rv, next: doRead}
+	case err != nil:
+		// A change that can't be placed: what follows it can't be trusted.
+		s, eff := p.relist(s, in, RelistBadFrame)
+		eff.fault = faultUnplaced
+		return s, eff
+	case order < 0:
+		return s, effect{data: dataDrop, next: doRead}
+	case order == 0 && (in.event != Deleted || in.key == s.atProgress):
+		// Two changes share a version only when a lease takes several objects
+		// with it.
+		return s, effect{data: dataDrop, next: doRead}
+	}
+	return s.moved(in.rv, in.key), effect{data: dataApply, next: doRead}
+}
+
+// moved is the state after live progress.
+func (s state) moved(rv string, key object.Key) state {
+	s.progress, s.atProgress = rv, key
+	s.failures, s.fruitless = 0, 0
+	s.stream.moved = true
+	return s
+}
+
+// ended follows the clean end of a stream, which is no failure: servers end
+// streams at their timeout, and when a reader is too slow. Streams that bring
+// nothing and end at once are one, or they would be a busy loop.
+func (p policy) ended(s state, in input) (state, effect) {
+	s, lived := p.closed(s, in)
+	if s.stream.moved || lived >= p.short {
+		return p.open(s, dataNone)
+	}
+	s, eff := p.retry(s, in, modeOpen, dataNone)
+	eff.fault = faultEmpty
+	return s, eff
+}
+
+// watchFailed decides what follows a watch that couldn't be opened, or broke.
+func (p policy) watchFailed(s state, in input) (state, effect) {
+	if s.mode == modeStream {
+		s, _ = p.closed(s, in)
+	}
+	switch in.class {
+	case classExpired:
+		return p.relist(s, in, RelistExpired)
+	case classTooLarge:
+		return p.relist(s, in, RelistTooLarge)
+	case classUndecodable:
+		return p.relist(s, in, RelistBadFrame)
+	case classInvalid:
+		return p.relist(s, in, RelistRejected)
+	case classRefused:
+		return p.refused(s, in, modeOpen, dataNone)
+	}
+	// Nothing is lost: the next watch begins where this one ended (R4).
+	return p.retry(s, in, modeOpen, dataNone)
+}
+
+// closed resets the backoff if the stream that just ended was a healthy one.
+func (p policy) closed(s state, in input) (_ state, lived time.Duration) {
+	lived = in.now - s.stream.opened
+	if lived >= p.backoff.Healthy {
+		s.grown = 0
+	}
+	return s, lived
+}
+
+// relist waits, and lists again: at least what the sink has or, if that version
+// itself is the trouble or hasn't helped before, the most recent state.
+func (p policy) relist(s state, in input, reason RelistReason) (state, effect) {
+	s.fruitless++
+	s.list = listState{reason: reason, rv: s.progress}
+	if s.fruitless > 1 || reason == RelistTooLarge || reason == RelistRejected {
+		s.list.rv = ""
+	}
+	return p.retry(s, in, modeList, dataNone)
+}
