@@ -36,7 +36,11 @@ func testMux() *Mux {
 	Handle(m, "wait", func(ctx context.Context, _ int) (int, error) { <-ctx.Done(); return 0, ctx.Err() })
 	Handle(m, "hang", func(context.Context, int) (int, error) { select {} })
 	Handle(m, "panic", func(context.Context, int) (int, error) { panic("a planted panic") })
-	Handle(m, "exit", func(context.Context, int) (int, error) { fmt.Fprintln(os.Stderr, "last words"); os.Exit(3); return 0, nil })
+	Handle(m, "exit", func(context.Context, int) (int, error) {
+		fmt.Fprintln(os.Stderr, "last words")
+		os.Exit(3)
+		return 0, nil
+	})
 	Handle(m, "start", func(ctx context.Context, _ int) (int, error) {
 		// The grandchild outlives this call and dies with this process.
 		p, err := Start(context.Background(), []string{os.Args[0], childArg})
