@@ -43,11 +43,11 @@ func NewBareWatch[T metav1.Object](source reflector.Source[T], handler informer.
 }
 
 // Run watches until ctx ends; it returns nil then. It may be called once; after
-// that it returns [ErrStarted]. The handler is called by Run's goroutine, with
+// that it returns [ErrAlreadyRun]. The handler is called by Run's goroutine, with
 // the server's word for what happened: Added for what the map holds already, too.
 func (w *BareWatch[T]) Run(ctx context.Context) error {
 	if !w.started.CompareAndSwap(false, true) {
-		return ErrStarted
+		return ErrAlreadyRun
 	}
 	for {
 		err := w.watch(ctx)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// ErrStarted is returned by a second Run.
-var ErrStarted = errors.New("naive: Run was called before; make a new one instead")
+// ErrAlreadyRun is returned by a second call of Run.
+var ErrAlreadyRun = errors.New("Run was called before: it runs once; make a new one instead")
 
 // PollError says how far a poll came, and why no further. Nothing of it was
 // used (N9).

@@ -43,11 +43,11 @@ func NewPoller[T metav1.Object](source reflector.Source[T], handler informer.Eve
 
 // Run polls, at once and then every interval, until ctx ends; it returns nil
 // then. It starts no goroutine. A failed poll doesn't end it: see [Options].OnPoll
-// and [Poller.Stats]. It may be called once; after that it returns [ErrStarted].
+// and [Poller.Stats]. It may be called once; after that it returns [ErrAlreadyRun].
 // A handler that panics takes Run with it.
 func (p *Poller[T]) Run(ctx context.Context) error {
 	if !p.started.CompareAndSwap(false, true) {
-		return ErrStarted
+		return ErrAlreadyRun
 	}
 	for {
 		pause := p.opts.Interval

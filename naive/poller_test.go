@@ -361,8 +361,8 @@ func TestPollerStops(t *testing.T) {
 			if calls != 2 || p.HasSynced() {
 				t.Errorf("%d calls, synced %v; want 2, not synced", calls, p.HasSynced())
 			}
-			if err := p.Run(t.Context()); !errors.Is(err, ErrStarted) {
-				t.Errorf("the second Run: %v, want ErrStarted", err)
+			if err := p.Run(t.Context()); !errors.Is(err, ErrAlreadyRun) {
+				t.Errorf("the second Run: %v, want ErrAlreadyRun", err)
 			}
 		})
 	})
