@@ -1,0 +1,147 @@
+package informer
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"informer.example/deltafifo"
+	"informer.example/indexer"
+	"informer.example/object"
+)
+
+// chunk is how many deltas of the in-order queue go into one commit. Small
+// enough that readers and handlers are not held up by a burst, large enough
+// that the cost of a commit is shared.
+const chunk = 256
+
+// applier is the apply loop: it takes deltas off the queue, commits them to
+// the store and publishes what changed. It is the store's only writer, and
+// all of it belongs to the one goroutine in run.
+type applier[T metav1.Object] struct {
+	informer *Informer[T]
+	batch    indexer.Batch[T]
+	pending  int    // deltas in batch
+	source   Source // of the deltas in batch
+	rv       string // the resourceVersion of the newest delta that was applied or staged
+}
+
+// run applies until ctx ends or the queue is closed.
+func (a *applier[T]) run(ctx context.Context) {
+	i := a.informer
+	process := a.apply
+	if i.opts.Queue == DeltaFIFO {
+		process = a.applyGrouped
+	}
+	for i.queue.PopBatch(ctx, process) == nil {
+		if !i.hasSynced.Load() && i.queue.HasSynced() {
+			i.markSynced()
+		}
+	}
+}
+
+// apply commits what came off the in-order queue. The order of the deltas is
+// the server's, so the store may be shown after any of them.
+func (a *applier[T]) apply(deltas []deltafifo.Delta[T]) error {
+	for n := range deltas {
+		d := &deltas[n]
+		if d.Type == deltafifo.ReplacedAll {
+			a.flush()
+			a.replace(d.List)
+			continue
+		}
+		if a.pending >= chunk {
+			a.flush()
+		}
+		a.source = FromWatch
+		a.stage(d)
+	}
+	a.flush()
+	return nil
+}
+
+// applyGrouped commits what came off a DeltaFIFO: the deltas of one key
+// together, so that the store stands for a resourceVersion only after all of
+// them. One commit keeps a list whole (H3). Its events are told as the list's,
+// also where a live event slipped in behind its key.
+func (a *applier[T]) applyGrouped(deltas []deltafifo.Delta[T]) error {
+	a.source = FromWatch
+	for n := range deltas {
+		if d := &deltas[n]; d.Type == deltafifo.Replaced || d.FinalStateUnknown {
+			a.source = a.listSource()
+			break
+		}
+	}
+	for n := range deltas {
+		a.stage(&deltas[n])
+	}
+	a.flush()
+	return nil
+}
+
+// stage puts one delta into the batch.
+func (a *applier[T]) stage(d *deltafifo.Delta[T]) {
+	switch d.Type {
+	case deltafifo.Bookmark:
+		a.rv = newest(a.rv, d.Item.ResourceVersion)
+		return
+	case deltafifo.Replaced:
+		a.batch.Set(d.Item)
+	case deltafifo.Added, deltafifo.Updated:
+		a.batch.SetNewer(d.Item)
+		a.rv = newest(a.rv, d.Item.ResourceVersion)
+	case deltafifo.Deleted:
+		if d.FinalStateUnknown {
+			a.batch.Delete(object.Item[T]{Key: d.Item.Key})
+		} else {
+			a.batch.Delete(d.Item)
+			a.rv = newest(a.rv, d.Item.ResourceVersion)
+		}
+	default: // Sync: nothing changed, and handlers resync from a snapshot
+		return
+	}
+	a.pending++
+}
+
+// flush commits and publishes what is staged; a resourceVersion alone counts.
+func (a *applier[T]) flush() {
+	if a.pending == 0 && a.rv == "" {
+		return
+	}
+	i := a.informer
+	result := i.store.Commit(&a.batch, a.rv)
+	a.batch.Reset()
+	a.pending, a.rv = 0, ""
+	i.stale.Add(uint64(result.Stale))
+	i.reportIndexErrors(result.Errors)
+	if len(result.Changes) == 0 {
+		i.hub.advance(result.Sequence)
+		return
+	}
+	i.hub.publish(&segment[T]{seq: result.Sequence, source: a.source, changes: result.Changes})
+}
+
+// replace makes the store equal to a list: one commit, told as the difference
+// between the states before and after (H3).
+func (a *applier[T]) replace(list *deltafifo.List[T]) {
+	i := a.informer
+	before, after, errs := i.store.ReplaceItems(list.Items, list.Keep, list.ResourceVersion)
+	i.reportIndexErrors(errs)
+	i.hub.publish(&segment[T]{seq: after.Sequence(), source: a.listSource(), before: before, after: after})
+}
+
+func (a *applier[T]) listSource() Source {
+	if a.informer.hasSynced.Load() {
+		return FromRelist
+	}
+	return FromList
+}
+
+// newest keeps the store's version from going backwards where deltas of
+// several keys come out of order, as a DeltaFIFO hands them over.
+func newest(have, rv string) string {
+	if have == "" || !object.Newer(have, rv) {
+		return rv
+	}
+	return have
+}

@@ -1,0 +1,271 @@
+package informer
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"reflect"
+	"sync"
+	"sync/atomic"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"informer.example/deltafifo"
+	"informer.example/indexer"
+	"informer.example/object"
+	"informer.example/reflector"
+)
+
+// Informer keeps a store equal to what a source lists and watches, and tells
+// handlers what changes in it. All methods may be called at any time, by any
+// number of goroutines, before, during and after Run.
+type Informer[T metav1.Object] struct {
+	opts      Options[T]
+	store     *indexer.Indexer[T]
+	queue     deltafifo.Queue[T]
+	hub       *hub[T]
+	reflector *reflector.Reflector[T]
+
+	hasRun    atomic.Bool
+	hasSynced atomic.Bool
+	synced    chan struct{} // closed when hasSynced turns true
+	stopping  chan struct{} // closed when Run begins to end
+	stopped   chan struct{} // closed when Run is about to return
+	failure   error         // why Run ended, if not by its context; set before stopped is closed
+
+	stale       atomic.Uint64
+	indexErrors atomic.Uint64
+}
+
+// New makes an informer that reads from source. It does nothing until Run.
+func New[T metav1.Object](source reflector.Source[T], opts Options[T]) *Informer[T] {
+	if opts.Name == "" {
+		opts.Name = reflect.TypeFor[T]().String()
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.Default()
+	}
+	if opts.MaxLag <= 0 {
+		opts.MaxLag = DefaultMaxLag
+	}
+	if opts.Reflector.Logger == nil {
+		opts.Reflector.Logger = opts.Logger
+	}
+	i := &Informer[T]{
+		opts:     opts,
+		store:    indexer.New(opts.Indexers, indexer.WithKeyFunc(opts.KeyFunc)),
+		synced:   make(chan struct{}),
+		stopping: make(chan struct{}),
+		stopped:  make(chan struct{}),
+	}
+	switch opts.Queue {
+	case DeltaFIFO:
+		i.queue = deltafifo.NewDeltaFIFO(deltafifo.Options[T]{MaxDepth: opts.QueueDepth, KnownObjects: stored[T]{i.store}})
+	default:
+		i.queue = deltafifo.NewInOrder(deltafifo.Options[T]{MaxDepth: opts.QueueDepth})
+	}
+	i.hub = newHub(i.store, opts.MaxLag)
+	i.reflector = reflector.New(source, sink[T]{i.queue}, opts.Reflector)
+	return i
+}
+
+// Run lists, watches and tells handlers until ctx ends, and returns when every
+// goroutine of the informer has ended. It waits for a handler's running call,
+// but makes no further one: events that are pending then are not told.
+//
+// Run returns nil when ctx ended it, [ErrAlreadyRun] on a second call, and
+// the error that made going on pointless if the reflector is set to fail fast.
+func (i *Informer[T]) Run(ctx context.Context) error {
+	if i.hasRun.Swap(true) {
+		return ErrAlreadyRun
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	context.AfterFunc(ctx, func() { close(i.stopping) })
+
+	i.hub.start()
+	var loop sync.WaitGroup
+	loop.Go(func() { (&applier[T]{informer: i}).run(ctx) })
+
+	err := i.reflector.Run(ctx)
+
+	cancel()
+	i.queue.Close()
+	loop.Wait()
+	i.hub.stop()
+	i.failure = err
+	close(i.stopped)
+	return err
+}
+
+// AddEventHandler registers a handler. It is told every object in the store
+// as Added, from a snapshot and without holding up anybody, and from then on
+// what changes. Before Run that is nothing yet; after Run it is [ErrStopped].
+//
+// Each handler's calls come one after the other, in an order that is the
+// server's for each key (H4).
+func (i *Informer[T]) AddEventHandler(h EventHandler[T], opts ...HandlerOption) (*Registration[T], error) {
+	o := handlerOptions{name: fmt.Sprintf("%T", h), resync: i.opts.Resync}
+	for _, set := range opts {
+		set(&o)
+	}
+	r := &Registration[T]{
+		hub:     i.hub,
+		handler: h,
+		name:    o.name,
+		resync:  o.resync,
+		synced:  make(chan struct{}),
+		ended:   make(chan struct{}),
+	}
+	if err := i.hub.add(r); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// RemoveEventHandler takes a handler off. No call starts after it returns; one
+// that is running goes on, and r.Done tells when it has returned. So a handler
+// may remove itself.
+func (i *Informer[T]) RemoveEventHandler(r *Registration[T]) error {
+	return i.hub.remove(r)
+}
+
+// ShutDownEventHandler takes a handler off and waits until its running call
+// has returned. A handler that calls it on itself waits for ever: that is what
+// RemoveEventHandler is for.
+func (i *Informer[T]) ShutDownEventHandler(r *Registration[T]) error {
+	if err := i.hub.remove(r); err != nil {
+		return err
+	}
+	<-r.Done()
+	return nil
+}
+
+// AddIndexers adds indexes, at any time. They are complete when it returns.
+func (i *Informer[T]) AddIndexers(indexers indexer.Indexers[T]) error {
+	return i.store.AddIndexers(indexers)
+}
+
+// RemoveIndexer removes an index.
+func (i *Informer[T]) RemoveIndexer(name string) error { return i.store.RemoveIndexer(name) }
+
+// GetIndexer returns the store, for reading. Each call of it sees the newest
+// state; several that must agree with each other belong on one Snapshot.
+func (i *Informer[T]) GetIndexer() indexer.Reader[T] { return i.store }
+
+// Snapshot returns the state of the store as it is now. It never changes.
+func (i *Informer[T]) Snapshot() *indexer.Snapshot[T] { return i.store.Snapshot() }
+
+// HasSynced reports whether the first list has been applied to the store.
+// Handlers may still be at it: ask their registrations.
+func (i *Informer[T]) HasSynced() bool { return i.hasSynced.Load() }
+
+// Synced is closed when HasSynced turns true.
+func (i *Informer[T]) Synced() <-chan struct{} { return i.synced }
+
+// WaitForSync returns nil once the informer has synced. When ctx ends first,
+// or Run does, it returns a [*NotSyncedError] that says what the informer was
+// doing instead.
+func (i *Informer[T]) WaitForSync(ctx context.Context) error {
+	select {
+	case <-i.synced:
+		return nil
+	default:
+	}
+	select {
+	case <-i.synced:
+		return nil
+	case <-ctx.Done():
+		return &NotSyncedError{Status: i.Status(), Err: context.Cause(ctx)}
+	case <-i.stopped:
+		err := i.failure
+		if err == nil {
+			err = ErrStopped
+		}
+		return &NotSyncedError{Status: i.Status(), Err: err}
+	}
+}
+
+// Status describes the informer at this moment.
+func (i *Informer[T]) Status() Status {
+	return Status{
+		Status:       i.reflector.Status(),
+		Name:         i.opts.Name,
+		Synced:       i.HasSynced(),
+		Objects:      i.store.Len(),
+		QueueDepth:   i.queue.Depth(),
+		StoreVersion: i.store.ResourceVersion(),
+		IndexErrors:  i.indexErrors.Load(),
+		Stale:        i.stale.Load(),
+		Handlers:     i.hub.status(),
+	}
+}
+
+// LastSyncResourceVersion is the resourceVersion up to which the store has
+// followed the server.
+func (i *Informer[T]) LastSyncResourceVersion() string { return i.store.ResourceVersion() }
+
+// Events is the pull form of a handler: it yields what a handler would be
+// told, until the loop breaks, ctx ends or the informer stops. The body of the
+// loop may take its time; it delays nobody else.
+func (i *Informer[T]) Events(ctx context.Context) iter.Seq[Event[T]] {
+	return func(yield func(Event[T]) bool) {
+		events := make(chan Event[T])
+		quit := make(chan struct{})
+		r, err := i.AddEventHandler(HandlerFunc[T](func(e Event[T]) {
+			select {
+			case events <- e:
+			case <-quit:
+			case <-i.stopping:
+			}
+		}), WithName("Events"), WithHandlerResync(0))
+		if err != nil {
+			return
+		}
+		defer func() {
+			close(quit)
+			_ = i.RemoveEventHandler(r) // it may be gone with the informer
+			<-r.Done()
+		}()
+		for {
+			select {
+			case e := <-events:
+				if !yield(e) {
+					return
+				}
+			case <-ctx.Done():
+				return
+			case <-i.stopping:
+				return
+			}
+		}
+	}
+}
+
+func (i *Informer[T]) markSynced() {
+	i.hasSynced.Store(true)
+	i.hub.markSynced()
+	close(i.synced)
+}
+
+func (i *Informer[T]) reportIndexErrors(errs []*indexer.IndexError) {
+	i.indexErrors.Add(uint64(len(errs)))
+	for _, err := range errs {
+		i.opts.Logger.Warn("index function failed; the object is stored, but not found by this index",
+			"informer", i.opts.Name, "index", err.Index, "key", err.Key.String(), "err", err.Err)
+	}
+}
+
+// stored is the store as the DeltaFIFO asks it.
+type stored[T metav1.Object] struct{ *indexer.Indexer[T] }
+
+func (s stored[T]) Keys() iter.Seq[object.Key] {
+	return func(yield func(object.Key) bool) {
+		for key := range s.Snapshot().All() {
+			if !yield(key) {
+				return
+			}
+		}
+	}
+}

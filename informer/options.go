@@ -1,0 +1,57 @@
+package informer
+
+import (
+	"log/slog"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"informer.example/indexer"
+	"informer.example/object"
+	"informer.example/reflector"
+)
+
+// QueueKind chooses the queue between reflector and store.
+type QueueKind uint8
+
+const (
+	// InOrder keeps every event, in the order of arrival: what client-go's
+	// informers use since 1.36.
+	InOrder QueueKind = iota
+	// DeltaFIFO groups events by key: what they used before.
+	DeltaFIFO
+)
+
+func (k QueueKind) String() string {
+	if k == DeltaFIFO {
+		return "deltafifo"
+	}
+	return "inorder"
+}
+
+// DefaultMaxLag is the number of events that may wait for a handler before it
+// is told differences of states instead of single events.
+const DefaultMaxLag = 1024
+
+// Options are an informer's settings. The zero value works.
+type Options[T metav1.Object] struct {
+	// Name stands in errors, logs and Status. Default: the type T.
+	Name string
+	// Indexers are the indexes that the store has from the start.
+	Indexers indexer.Indexers[T]
+	// KeyFunc must be the one of the source. Default: object.KeyOf.
+	KeyFunc object.KeyFunc[T]
+	// Queue is InOrder unless set.
+	Queue QueueKind
+	// QueueDepth bounds the queue, in deltas. When it is full the reflector
+	// waits, and with it the server. 0: the queue's default.
+	QueueDepth int
+	// MaxLag: see DefaultMaxLag.
+	MaxLag int
+	// Resync is the handlers' default for WithHandlerResync. 0: none.
+	Resync time.Duration
+	// Reflector passes through to the reflector.
+	Reflector reflector.Options
+	// Logger gets what can't be returned to anybody. Default: slog.Default.
+	Logger *slog.Logger
+}

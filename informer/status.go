@@ -1,0 +1,72 @@
+package informer
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"informer.example/reflector"
+)
+
+var (
+	// ErrAlreadyRun: Run was called twice. An informer runs once.
+	ErrAlreadyRun = errors.New("informer: Run was called before; an informer runs once, make a new one")
+	// ErrStopped: the informer's Run has returned, or is about to.
+	ErrStopped = errors.New("informer: stopped")
+	// ErrNotRegistered: the registration isn't one of this informer's, or was removed.
+	ErrNotRegistered = errors.New("informer: no such handler registration; was it removed before, or does it belong to another informer?")
+)
+
+// Status is what an informer is doing and how far it has come.
+type Status struct {
+	// The reflector's part: phase, last error, attempts, counts of requests.
+	reflector.Status
+
+	Name       string
+	Synced     bool // the first list has been applied
+	Objects    int  // in the store
+	QueueDepth int  // deltas received and not yet applied
+	// StoreVersion is the resourceVersion that the store stands for. It
+	// trails Status.ResourceVersion by what is in the queue.
+	StoreVersion string
+	IndexErrors  uint64 // calls of index functions that failed
+	Stale        uint64 // received objects that were not newer than the stored ones
+	Handlers     []HandlerStatus
+}
+
+// HandlerStatus is how far one handler has come.
+type HandlerStatus struct {
+	Name       string
+	Synced     bool
+	Delivered  uint64 // calls that returned
+	Lag        uint64 // events in the log that wait for it
+	Detached   bool   // it joined just now or fell behind, and gets the difference of two states next
+	FellBehind uint64 // times that it had more than MaxLag events waiting
+}
+
+// NotSyncedError says why an informer has not synced. It wraps the cause: the
+// context's error, [ErrStopped], or the error that ended Run.
+type NotSyncedError struct {
+	Status Status
+	Err    error
+}
+
+func (e *NotSyncedError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: not synced: %v; phase %s", e.Status.Name, e.Err, e.Status.Phase)
+	if !e.Status.Since.IsZero() {
+		fmt.Fprintf(&b, " since %s", e.Status.Since.Format("15:04:05"))
+	}
+	if e.Status.Attempts > 0 {
+		fmt.Fprintf(&b, ", %d failed attempts", e.Status.Attempts)
+	}
+	switch {
+	case e.Status.LastError != nil:
+		fmt.Fprintf(&b, ", last error: %v", e.Status.LastError)
+	case e.Status.Phase == reflector.Idle:
+		b.WriteString("; was Run (or Factory.Start) called?")
+	}
+	return b.String()
+}
+
+func (e *NotSyncedError) Unwrap() error { return e.Err }
