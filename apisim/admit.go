@@ -21,10 +21,14 @@ import (
 type origin uint8
 
 const (
-	direct origin = iota // a Go caller of Server
+	direct       origin = iota // a Go caller of Server
+	directStatus               // of UpdateStatus
 	byHTTP
 	byHTTPStatus // the /status subresource
 )
+
+func (o origin) http() bool   { return o >= byHTTP }
+func (o origin) status() bool { return o == directStatus || o == byHTTPStatus }
 
 // maxGeneratedBase leaves room for the suffix in a name of 63 bytes.
 const maxGeneratedBase = 58
@@ -88,7 +92,7 @@ func (r *Resource) validateMeta(m metav1.Object) error {
 func (r *Resource) admitUpdate(cur *revision, next runtime.Object, from origin) (changed bool, err error) {
 	was, m := cur.meta(), next.(metav1.Object)
 	switch rv := m.GetResourceVersion(); {
-	case rv == "" && from != direct && !r.typed():
+	case rv == "" && from.http() && !r.typed():
 		return false, apierrors.NewInvalid(r.GVK().GroupKind(), m.GetName(), field.ErrorList{
 			field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update"),
 		})
@@ -118,10 +122,13 @@ func (r *Resource) conflict(name, msg string) error {
 	return apierrors.NewConflict(r.groupResource(), name, fmt.Errorf("%s", msg))
 }
 
-// withStatusOf returns a copy of cur whose status is that of obj.
+// withStatusOf returns a copy of cur whose status and preconditions are those
+// of obj.
 func (r *Resource) withStatusOf(cur, obj runtime.Object) runtime.Object {
 	next := cur.DeepCopyObject()
-	next.(metav1.Object).SetResourceVersion(obj.(metav1.Object).GetResourceVersion())
+	m, given := next.(metav1.Object), obj.(metav1.Object)
+	m.SetResourceVersion(given.GetResourceVersion())
+	m.SetUID(given.GetUID())
 	r.copyStatus(next, obj)
 	return next
 }

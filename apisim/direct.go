@@ -47,7 +47,7 @@ func (s *Server) UpdateStatus(gvr schema.GroupVersionResource, obj runtime.Objec
 		return nil, err
 	}
 	m := own.(metav1.Object)
-	return copied(s.update(t, m.GetNamespace(), m.GetName(), own, byHTTPStatus))
+	return copied(s.update(t, m.GetNamespace(), m.GetName(), own, directStatus))
 }
 
 // Apply creates the object, or replaces it whatever its version.
@@ -57,14 +57,15 @@ func (s *Server) Apply(gvr schema.GroupVersionResource, obj runtime.Object) (run
 		return nil, err
 	}
 	m := own.(metav1.Object)
-	m.SetResourceVersion("")
-	m.SetUID("")
 	for {
+		m.SetResourceVersion("")
+		m.SetUID("")
 		stored, err := copied(s.update(t, m.GetNamespace(), m.GetName(), own, direct))
 		if !apierrors.IsNotFound(err) {
 			return stored, err
 		}
-		stored, err = copied(s.create(t, own.DeepCopyObject(), direct))
+		m.SetResourceVersion("")
+		stored, err = copied(s.create(t, own, direct))
 		if !apierrors.IsAlreadyExists(err) {
 			return stored, err
 		}

@@ -35,7 +35,7 @@ func (s *Server) servePatch(w http.ResponseWriter, r *http.Request, q request) {
 			return nil, err
 		}
 		next, err := s.codecs.decode(cur.res, jsonMedia, patched)
-		if err == nil && q.origin() == byHTTPStatus {
+		if err == nil && q.origin().status() {
 			next = cur.res.withStatusOf(cur.obj, next)
 		}
 		return next, err

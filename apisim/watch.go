@@ -98,8 +98,8 @@ func (s *Server) serveWatch(rw http.ResponseWriter, r *http.Request, t *table, q
 		return
 	}
 	timeout := minWatchTimeout + rand.N(minWatchTimeout)
-	if q.TimeoutSeconds != nil && *q.TimeoutSeconds > 0 {
-		timeout = time.Duration(min(*q.TimeoutSeconds, 1<<31)) * time.Second
+	if q.TimeoutSeconds != nil && *q.TimeoutSeconds != 0 {
+		timeout = time.Duration(min(max(*q.TimeoutSeconds, 0), 1<<31)) * time.Second
 	}
 	ctx, cancel := context.WithDeadline(r.Context(), start.Add(timeout))
 	defer cancel()

@@ -55,13 +55,18 @@ func (s *Server) change(t *table, namespace, name string, from origin, edit func
 	}
 }
 
-// update replaces the object with obj, which it does not keep.
+// update replaces the object with obj, which it then owns.
 func (s *Server) update(t *table, namespace, name string, obj runtime.Object, from origin) (*revision, error) {
+	m := obj.(metav1.Object)
+	rv, uid := m.GetResourceVersion(), m.GetUID()
 	return s.change(t, namespace, name, from, func(cur *revision) (runtime.Object, error) {
-		if from == byHTTPStatus {
-			return t.res.withStatusOf(cur.obj, obj.DeepCopyObject()), nil
+		if from.status() {
+			return t.res.withStatusOf(cur.obj, obj), nil
 		}
-		return obj.DeepCopyObject(), nil
+		// An attempt that lost a race has left the preconditions of its own.
+		m.SetResourceVersion(rv)
+		m.SetUID(uid)
+		return obj, nil
 	})
 }
 
