@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 const (
@@ -12,8 +13,10 @@ const (
 )
 
 // protobufObject is what Kubernetes' generated types have. An Unmarshal alone
-// could mean anything.
+// could mean anything: a struct that embeds ObjectMeta alone has that one's by
+// promotion, and it would read the fields of a whole object as metadata.
 type protobufObject interface {
+	runtime.Object
 	Marshal() ([]byte, error)
 	Unmarshal([]byte) error
 	Size() int
