@@ -112,8 +112,10 @@ func (g *gate) lockToPop(ctx context.Context, hasWork func() bool) error {
 	}
 }
 
-// unlockTaken gives mu back, and keeps turn, after n deltas were taken.
-func (g *gate) unlockTaken(n int) {
+// unlockTaken gives mu back, and keeps turn, after n deltas were taken, which
+// are so many entries of progress.
+func (g *gate) unlockTaken(n, entries int) {
+	g.progress.taken(entries)
 	g.depth -= n
 	if g.depth < g.maxDepth {
 		g.admitWriters()

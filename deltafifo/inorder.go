@@ -108,7 +108,7 @@ func (q *InOrder[T]) PopBatch(ctx context.Context, process func([]Delta[T]) erro
 	}
 	batch := q.waiting
 	q.waiting, q.spare = q.spare, nil
-	q.unlockTaken(len(batch))
+	q.unlockTaken(len(batch), len(batch))
 
 	ok := false
 	defer func() { q.finish(batch, ok) }() // also when process panics
@@ -117,19 +117,14 @@ func (q *InOrder[T]) PopBatch(ctx context.Context, process func([]Delta[T]) erro
 	return err
 }
 
-// keepCap is how large a slice is kept without being used that far: about
-// 100 kB of deltas.
-const keepCap = 1024
-
 func (q *InOrder[T]) finish(batch []Delta[T], ok bool) {
 	n := len(batch)
 	clear(batch)
-	// After a burst the large slice is let go; while batches stay large it stays.
-	if c := cap(batch); c <= keepCap || n >= c/4 {
+	if worthKeeping(n, cap(batch)) {
 		q.spare = batch[:0]
 	}
 	q.mu.Lock()
-	q.progress.processed(n, ok)
+	q.progress.processed(ok)
 	q.mu.Unlock()
 	<-q.turn
 }

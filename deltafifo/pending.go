@@ -48,31 +48,29 @@ func (p *pending[T]) moveFirst(to *pending[T]) Deltas[T] {
 	p.keys = p.keys[1:]
 	deltas := p.deltas[key]
 	delete(p.deltas, key)
-	if len(p.keys) == 0 {
-		p.shrink()
+	if len(p.keys) == 0 && p.peak > keepCap {
+		*p = newPending[T]()
 	}
 	to.keys = append(to.keys, key)
 	to.deltas[key] = deltas
 	return deltas
 }
 
-// reset empties p and gives its slices to spare.
+// reset empties p and gives its slices to spare. What a burst made large is
+// let go: the memory, and the time to clear it, which for a map is that of its
+// peak.
 func (p *pending[T]) reset(spare *spares[T]) {
 	for _, deltas := range p.deltas {
 		spare.put(deltas)
 	}
+	if !worthKeeping(len(p.keys), p.peak) {
+		*p = newPending[T]()
+		*spare = nil
+		return
+	}
 	clear(p.deltas)
 	clear(p.keys)
 	p.keys = p.keys[:0]
-	p.shrink()
-}
-
-// shrink lets go of what a burst made large, once p is empty: the memory, and
-// the time to clear it, which for a map is that of its peak.
-func (p *pending[T]) shrink() {
-	if p.peak > keepCap {
-		*p = newPending[T]()
-	}
 }
 
 // spares are short, empty Deltas to use again: most keys have one delta.

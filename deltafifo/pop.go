@@ -15,7 +15,7 @@ func (f *DeltaFIFO[T]) Pop(ctx context.Context, process func(deltas Deltas[T], i
 	}
 	initial := !f.HasSynced()
 	deltas := f.waiting.moveFirst(&f.flying)
-	f.unlockTaken(len(deltas))
+	f.unlockTaken(len(deltas), 1)
 
 	ok := false
 	defer func() { f.land(ok) }() // also when process panics
@@ -34,7 +34,7 @@ func (f *DeltaFIFO[T]) PopBatch(ctx context.Context, process func([]Delta[T]) er
 	f.waiting, f.flying = f.flying, f.waiting
 	version := f.version
 	f.version = ""
-	f.unlockTaken(f.depth)
+	f.unlockTaken(f.depth, len(f.flying.keys))
 
 	ok := false
 	defer func() { // also when process panics
@@ -63,19 +63,19 @@ func (f *DeltaFIFO[T]) fillBatch(version string) {
 }
 
 func (f *DeltaFIFO[T]) finishBatch() {
+	n := len(f.batch)
 	clear(f.batch)
-	if cap(f.batch) > keepCap {
+	f.batch = f.batch[:0]
+	if !worthKeeping(n, cap(f.batch)) {
 		f.batch = nil
 	}
-	f.batch = f.batch[:0]
 }
 
 // land ends the processing of what flies: from here on the store shows it.
 func (f *DeltaFIFO[T]) land(ok bool) {
 	f.mu.Lock()
-	n := len(f.flying.keys)
 	f.flying.reset(&f.spare)
-	f.progress.processed(n, ok)
+	f.progress.processed(ok)
 	f.mu.Unlock()
 	<-f.turn
 }

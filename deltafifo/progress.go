@@ -9,10 +9,11 @@ type progress struct {
 	// failed is set when an initial entry's process fails; then only another
 	// Replace counts as populating.
 	failed bool
-	// left is how many entries of the first Replace aren't processed yet. They
-	// are the first in the queue, since nothing was queued before them.
-	left int
-	done chan struct{}
+	// left is how many entries of the first Replace wait: the first in the
+	// queue, with what was queued before them. flying is how many are being
+	// processed.
+	left, flying int
+	done         chan struct{}
 }
 
 // wrote is told of each Add, Update and Delete. With no Replace before, there
@@ -33,21 +34,27 @@ func (p *progress) replaced(queued int) {
 	p.check()
 }
 
-// processed is told of n entries that were taken and whose process returned.
-func (p *progress) processed(n int, ok bool) {
-	if p.left == 0 {
+// taken is told of n entries that go to be processed. What was taken before
+// the first Replace isn't a part of it, although it may be done after.
+func (p *progress) taken(n int) {
+	p.flying = min(n, p.left)
+	p.left -= p.flying
+}
+
+// processed is told that the process of what was taken has returned.
+func (p *progress) processed(ok bool) {
+	if p.flying == 0 {
 		return
 	}
+	p.flying = 0
 	if !ok {
 		p.populated, p.failed, p.left = false, true, 0
-		return
 	}
-	p.left = max(p.left-n, 0)
 	p.check()
 }
 
 func (p *progress) check() {
-	if !p.populated || p.left > 0 {
+	if !p.populated || p.left+p.flying > 0 {
 		return
 	}
 	select {

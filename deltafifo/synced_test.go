@@ -155,3 +155,19 @@ func TestPanicInProcess(t *testing.T) {
 		}
 	})
 }
+
+// What was taken before the first Replace doesn't count for it, although it is
+// done after.
+func TestListWhileABatchIsProcessed(t *testing.T) {
+	both(t, Options[obj]{KnownObjects: storeOf("x1")}, func(t *testing.T, q Queue[obj]) {
+		run(t, q, "?? @1")
+		must(t, q.PopBatch(t.Context(), func([]Delta[obj]) error { run(t, q, "{a2 @2}"); return nil }))
+		if q.HasSynced() {
+			t.Error("Q5: synced by a batch that was taken before the list")
+		}
+		popText(t, q)
+		if !q.HasSynced() {
+			t.Error("Q5: not synced by the batch with the list")
+		}
+	})
+}
