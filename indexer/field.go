@@ -15,9 +15,9 @@ type Field[T metav1.Object] struct {
 	read func(obj T) ([]string, error)
 }
 
-// unstructured is an object whose schema is not known to the program, such as
+// schemaless is an object whose schema is not known to the program, such as
 // *unstructured.Unstructured.
-type unstructured interface{ UnstructuredContent() map[string]any }
+type schemaless interface{ UnstructuredContent() map[string]any }
 
 // CompileField finds a path in T. The steps are the names of JSON, with dots
 // between them:
@@ -41,12 +41,12 @@ func CompileField[T metav1.Object](path string) (Field[T], error) {
 	if err != nil {
 		return fail(err)
 	}
-	if typ.Implements(reflect.TypeFor[unstructured]()) {
+	if typ.Implements(reflect.TypeFor[schemaless]()) {
 		return Field[T]{path, func(obj T) ([]string, error) {
 			if isNil(obj) {
 				return nil, nil
 			}
-			u, _ := any(obj).(unstructured)
+			u, _ := any(obj).(schemaless)
 			vals, err := walkContent(u.UnstructuredContent(), steps, 0, nil)
 			return vals, complete(err, typ, path)
 		}}, nil
@@ -54,12 +54,12 @@ func CompileField[T metav1.Object](path string) (Field[T], error) {
 	if typ.Kind() == reflect.Interface {
 		return fail(&FieldError{Reason: "an interface has no fields; use the type of the objects"})
 	}
-	way, err := compileSteps(typ, steps)
+	typed, err := compileSteps(typ, steps)
 	if err != nil {
 		return fail(err)
 	}
 	return Field[T]{path, func(obj T) ([]string, error) {
-		vals, err := walkValue(reflect.ValueOf(obj), way, nil)
+		vals, err := typed.read(reflect.ValueOf(obj), typed.ways, nil)
 		return vals, complete(err, typ, path)
 	}}, nil
 }

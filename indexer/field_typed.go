@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -15,8 +16,14 @@ type way struct {
 	key   reflect.Value // valid for a map
 }
 
+// typedPath is a path compiled for one type.
+type typedPath struct {
+	ways     []way
+	marshals bool // the value at the end knows its own JSON
+}
+
 // compileSteps finds the steps in a type by its JSON names.
-func compileSteps(typ reflect.Type, steps []string) ([]way, *FieldError) {
+func compileSteps(typ reflect.Type, steps []string) (*typedPath, *FieldError) {
 	var ways []way
 	at := func(n int) string { return strings.Join(steps[:n], ".") }
 	for i, step := range steps {
@@ -25,9 +32,9 @@ func compileSteps(typ reflect.Type, steps []string) ([]way, *FieldError) {
 		case i > 0 && isValue(typ):
 			return nil, &FieldError{At: at(i), Reason: "is a single value and has nothing below it"}
 		case typ.Kind() == reflect.Struct:
-			found, next, ok := fieldByJSONName(typ, step)
+			found, next, ok := fieldByJSONName(typ, step, maxEmbedded)
 			if !ok {
-				return nil, &FieldError{At: at(i + 1), Reason: "there is no such field", Known: jsonNames(typ)}
+				return nil, &FieldError{At: at(i + 1), Reason: "there is no such field", Known: jsonNames(typ, maxEmbedded)}
 			}
 			ways, typ = append(ways, found...), next
 		case typ.Kind() == reflect.Map && typ.Key().Kind() == reflect.String:
@@ -38,11 +45,11 @@ func compileSteps(typ reflect.Type, steps []string) ([]way, *FieldError) {
 		}
 	}
 	if typ = elem(typ); isValue(typ) {
-		return ways, nil
+		return &typedPath{ways, marshals(typ)}, nil
 	}
 	err := &FieldError{At: at(len(steps)), Reason: "is not a single value; the path must go on"}
 	if typ.Kind() == reflect.Struct {
-		err.Known = jsonNames(typ)
+		err.Known = jsonNames(typ, maxEmbedded)
 	}
 	return nil, err
 }
@@ -60,17 +67,29 @@ func isValue(typ reflect.Type) bool {
 	switch typ.Kind() {
 	case reflect.Pointer:
 		return false // asked again of what it points to
+	case reflect.Slice:
+		if typ.Elem().Kind() == reflect.Uint8 {
+			return true // bytes
+		}
 	case reflect.String, reflect.Bool, reflect.Float32, reflect.Float64,
 		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		return true
 	}
-	return typ.Implements(reflect.TypeFor[json.Marshaler]())
+	return marshals(typ)
 }
+
+func marshals(typ reflect.Type) bool {
+	return reflect.PointerTo(typ).Implements(reflect.TypeFor[json.Marshaler]())
+}
+
+// maxEmbedded is how deep embedded structs are looked into: a type may embed a
+// pointer to itself.
+const maxEmbedded = 8
 
 // fieldByJSONName finds a field, if need be through the embedded structs that
 // JSON flattens.
-func fieldByJSONName(typ reflect.Type, name string) ([]way, reflect.Type, bool) {
+func fieldByJSONName(typ reflect.Type, name string, depth int) ([]way, reflect.Type, bool) {
 	var embedded []reflect.StructField
 	for i := range typ.NumField() {
 		switch f := typ.Field(i); jsonName(f) {
@@ -80,21 +99,26 @@ func fieldByJSONName(typ reflect.Type, name string) ([]way, reflect.Type, bool) 
 			embedded = append(embedded, f)
 		}
 	}
+	if depth == 0 {
+		return nil, nil, false
+	}
 	for _, f := range embedded {
-		if ways, found, ok := fieldByJSONName(structOf(f), name); ok {
+		if ways, found, ok := fieldByJSONName(structOf(f), name, depth-1); ok {
 			return append([]way{{field: f.Index[0]}}, ways...), found, true
 		}
 	}
 	return nil, nil, false
 }
 
-func jsonNames(typ reflect.Type) []string {
+func jsonNames(typ reflect.Type, depth int) []string {
 	var names []string
 	for i := range typ.NumField() {
 		switch f := typ.Field(i); jsonName(f) {
 		case "-":
 		case "":
-			names = append(names, jsonNames(structOf(f))...)
+			if depth > 0 {
+				names = append(names, jsonNames(structOf(f), depth-1)...)
+			}
 		default:
 			names = append(names, jsonName(f))
 		}
@@ -126,8 +150,8 @@ func structOf(f reflect.StructField) reflect.Type {
 	return f.Type
 }
 
-// walkValue appends the values at the end of the ways.
-func walkValue(v reflect.Value, ways []way, vals []string) ([]string, *FieldError) {
+// read appends the values at the end of the ways below v.
+func (p *typedPath) read(v reflect.Value, ways []way, vals []string) ([]string, *FieldError) {
 	for v.Kind() == reflect.Pointer {
 		if v.IsNil() {
 			return vals, nil
@@ -137,46 +161,52 @@ func walkValue(v reflect.Value, ways []way, vals []string) ([]string, *FieldErro
 	if (v.Kind() == reflect.Slice || v.Kind() == reflect.Array) && !isValue(v.Type()) {
 		var err *FieldError
 		for i := range v.Len() {
-			if vals, err = walkValue(v.Index(i), ways, vals); err != nil {
+			if vals, err = p.read(v.Index(i), ways, vals); err != nil {
 				return nil, err
 			}
 		}
 		return vals, nil
 	}
-	if len(ways) == 0 {
-		return appendText(v, vals)
-	}
-	if step := ways[0]; step.key.IsValid() {
-		if v = v.MapIndex(step.key); !v.IsValid() {
+	switch {
+	case len(ways) == 0 && p.marshals:
+		return appendMarshaled(v, vals)
+	case len(ways) == 0:
+		return appendText(v, vals), nil
+	case ways[0].key.IsValid():
+		if v = v.MapIndex(ways[0].key); !v.IsValid() {
 			return vals, nil
 		}
-	} else {
-		v = v.Field(step.field)
+	default:
+		v = v.Field(ways[0].field)
 	}
-	return walkValue(v, ways[1:], vals)
+	return p.read(v, ways[1:], vals)
 }
 
 // appendText appends a value as JSON writes it, without quotes.
-func appendText(v reflect.Value, vals []string) ([]string, *FieldError) {
-	if m, ok := v.Interface().(json.Marshaler); ok {
-		return appendMarshaled(m, vals)
-	}
+func appendText(v reflect.Value, vals []string) []string {
 	switch {
 	case v.Kind() == reflect.String:
-		return appendString(v.String(), vals), nil
+		return appendString(v.String(), vals)
+	case v.Kind() == reflect.Slice:
+		return appendString(base64.StdEncoding.EncodeToString(v.Bytes()), vals)
 	case v.Kind() == reflect.Bool:
-		return append(vals, strconv.FormatBool(v.Bool())), nil
+		return append(vals, strconv.FormatBool(v.Bool()))
 	case v.CanInt():
-		return append(vals, strconv.FormatInt(v.Int(), 10)), nil
+		return append(vals, strconv.FormatInt(v.Int(), 10))
 	case v.CanUint():
-		return append(vals, strconv.FormatUint(v.Uint(), 10)), nil
+		return append(vals, strconv.FormatUint(v.Uint(), 10))
 	default:
-		return append(vals, formatFloat(v.Float())), nil
+		return append(vals, formatFloat(v.Float()))
 	}
 }
 
-func appendMarshaled(m json.Marshaler, vals []string) ([]string, *FieldError) {
-	text, err := m.MarshalJSON()
+func appendMarshaled(v reflect.Value, vals []string) ([]string, *FieldError) {
+	if !v.CanAddr() { // the method may be the pointer's
+		at := reflect.New(v.Type()).Elem()
+		at.Set(v)
+		v = at
+	}
+	text, err := v.Addr().Interface().(json.Marshaler).MarshalJSON()
 	if err != nil {
 		return nil, &FieldError{Reason: "can't be written as JSON: " + err.Error()}
 	}

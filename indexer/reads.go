@@ -67,7 +67,25 @@ func (ix *Indexer[T]) Index(name string, obj T) ([]T, error) { return ix.Snapsho
 
 // ByIndex implements [Reader].
 func (ix *Indexer[T]) ByIndex(name, value string) ([]T, error) {
+	if ix.cached.Load() == nil {
+		if objs, ok := ix.few(name, value); ok {
+			return objs, nil
+		}
+	}
 	return ix.Snapshot().ByIndex(name, value)
+}
+
+// few answers a query that has few results, as most do, without a snapshot:
+// see Item.
+func (ix *Indexer[T]) few(name, value string) ([]T, bool) {
+	const few = 16
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	x := ix.set.Load().byName(name)
+	if x == nil || !x.ready {
+		return nil, false
+	}
+	return resolve(ix.primary.view, x.tree.view, value, few)
 }
 
 // IndexKeys implements [Reader].
@@ -88,6 +106,16 @@ func (ix *Indexer[T]) ResourceVersion() string {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	return ix.rv
+}
+
+// Sequence is the number of the last commit; see [Snapshot.Sequence].
+func (ix *Indexer[T]) Sequence() uint64 {
+	if s := ix.cached.Load(); s != nil {
+		return s.sequence
+	}
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	return ix.sequence
 }
 
 // isNil reports whether obj is a nil interface or a nil pointer.

@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"iter"
+	"math"
 	"slices"
 	"strings"
 
@@ -97,11 +98,12 @@ func (s *Snapshot[T]) Index(name string, obj T) ([]T, error) {
 		return nil, &IndexError{Index: name, Key: key, Err: err}
 	}
 	if len(vals) == 1 {
-		return s.resolve(x, vals[0]), nil
+		objs, _ := resolve(s.primary, x.view, vals[0], math.MaxInt)
+		return objs, nil
 	}
 	var keys []object.Key
 	for _, v := range vals {
-		x.each(v, func(key object.Key) { keys = append(keys, key) })
+		each(x.view, v, func(key object.Key) bool { keys = append(keys, key); return true })
 	}
 	slices.SortFunc(keys, object.Key.Compare)
 	keys = slices.Compact(keys)
@@ -120,7 +122,8 @@ func (s *Snapshot[T]) ByIndex(name, value string) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.resolve(x, value), nil
+	objs, _ := resolve(s.primary, x.view, value, math.MaxInt)
+	return objs, nil
 }
 
 // IndexKeys implements [Reader].
@@ -130,7 +133,7 @@ func (s *Snapshot[T]) IndexKeys(name, value string) ([]string, error) {
 		return nil, err
 	}
 	var keys []string
-	x.each(value, func(key object.Key) { keys = append(keys, key.String()) })
+	each(x.view, value, func(key object.Key) bool { keys = append(keys, key.String()); return true })
 	return keys, nil
 }
 
@@ -230,32 +233,38 @@ func (s *Snapshot[T]) index(name string) (*indexView[T], error) {
 	return nil, &UnknownIndexError{Name: name, Known: known}
 }
 
-// each calls f for the keys under one value, in order.
-func (x *indexView[T]) each(val string, f func(object.Key)) {
+// each calls f for the keys under one value of an index, in order, until it
+// returns false.
+func each(index view[posting, struct{}], val string, f func(object.Key) bool) {
 	var p path[posting, struct{}]
-	for x.view.seek(posting{value: val}, &p); p.valid(); p.skip(0) {
+	for index.seek(posting{value: val}, &p); p.valid(); p.skip(0) {
 		for _, it := range p.rest() {
-			if it.key.value != val {
+			if it.key.value != val || !f(it.key.key) {
 				return
 			}
-			f(it.key.key)
 		}
 	}
 }
 
-// resolve returns the objects under one value of an index.
-func (s *Snapshot[T]) resolve(x *indexView[T], val string) []T {
-	var objs []T
+// resolve returns the objects under one value of an index, or nothing and
+// false if there are more than limit.
+func resolve[T metav1.Object](primary view[object.Key, *entry[T]], index view[posting, struct{}], val string, limit int) (objs []T, ok bool) {
+	ok = true
 	var p path[object.Key, *entry[T]]
-	x.each(val, func(key object.Key) {
+	each(index, val, func(key object.Key) bool {
+		if len(objs) == limit {
+			objs, ok = nil, false
+			return false
+		}
 		if objs == nil {
-			s.primary.seek(key, &p)
+			primary.seek(key, &p)
 		} else {
 			p.forward(key) // keys under one value are in order
 		}
 		objs = append(objs, p.val().item.Object)
+		return true
 	})
-	return objs
+	return objs, ok
 }
 
 // keyOf guards the key function against a nil pointer, which would make most
