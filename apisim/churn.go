@@ -3,6 +3,7 @@ package apisim
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strconv"
 	"time"
@@ -83,7 +84,7 @@ func (s *Server) Churn(ctx context.Context, o ChurnOptions) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for n := 0; o.Writes == 0 || n < o.Writes; n++ {
-		due := start.Add(time.Duration(float64(n) / o.Rate * float64(time.Second)))
+		due := start.Add(time.Duration(math.Round(float64(n) / o.Rate * float64(time.Second))))
 		if wait := time.Until(due); wait > 0 {
 			timer.Reset(wait)
 			select {

@@ -87,7 +87,8 @@ func (c *cutter) Write(b []byte) (int, error) {
 		c.left -= int64(n)
 		return n, err
 	}
-	_, _ = c.ResponseWriter.Write(b[:c.left])
+	b, c.left = b[:c.left], 0 // deferred writes still come
+	_, _ = c.ResponseWriter.Write(b)
 	_ = http.NewResponseController(c.ResponseWriter).Flush()
 	panic(http.ErrAbortHandler)
 }

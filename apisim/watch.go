@@ -38,25 +38,38 @@ func (w *watcher) signal() {
 	}
 }
 
+// watchStart is where a watch begins.
+type watchStart struct {
+	state []*revision // what exists, if asked for
+	rv    uint64      // changes above it follow
+	// caughtUp is the RV that the watch is at once it has sent what had been
+	// written before it began.
+	caughtUp uint64
+}
+
 // startWatch registers a watcher and, in the same instant, reads the state or
 // checks the window, so that nothing falls in between.
-func (s *store) startWatch(t *table, w *watcher, q *listQuery, rv uint64) (p page, err error) {
+func (s *store) startWatch(t *table, w *watcher, q *listQuery, rv uint64) (watchStart, error) {
 	if q.initialEvents() {
 		// The registration comes first: a write between it and the scan is in the
 		// state, has an RV not above the state's, and is not sent again.
 		s.register(t, w)
-		return s.scan(t, scanRequest{selector: q.selector}), nil
+		p := s.scan(t, scanRequest{selector: q.selector})
+		return watchStart{state: p.items, rv: p.rv, caughtUp: p.rv}, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p = page{rv: rv, floor: t.floor}
 	if q.ResourceVersion == "" || q.ResourceVersion == "0" {
-		p.rv = s.rv
+		rv = s.rv
 	} else if rv < t.floor {
-		return p, tooOld(rv, t.floor)
+		return watchStart{}, tooOld(rv, t.floor)
+	}
+	start := watchStart{rv: rv, caughtUp: rv}
+	if n := len(t.log); n > 0 {
+		start.caughtUp = max(rv, t.log[n-1].rv)
 	}
 	t.watchers[w] = struct{}{}
-	return p, nil
+	return start, nil
 }
 
 func (s *store) register(t *table, w *watcher) {
@@ -85,7 +98,7 @@ func (s *store) closeWatches() {
 // serveWatch answers a watch. Whatever fails after the query was understood is
 // told in the stream, as an ERROR event that ends it.
 func (s *Server) serveWatch(rw http.ResponseWriter, r *http.Request, t *table, q listQuery) {
-	start := time.Now()
+	opened := time.Now()
 	enc, ok := negotiate(r.Header.Get("Accept"), t.res.offers, "PartialObjectMetadata")
 	if !ok {
 		writeError(rw, r, notAcceptable(t.res.mediaTypes(true)))
@@ -101,7 +114,7 @@ func (s *Server) serveWatch(rw http.ResponseWriter, r *http.Request, t *table, q
 	if q.TimeoutSeconds != nil && *q.TimeoutSeconds != 0 {
 		timeout = time.Duration(min(max(*q.TimeoutSeconds, 0), 1<<31)) * time.Second
 	}
-	ctx, cancel := context.WithDeadline(r.Context(), start.Add(timeout))
+	ctx, cancel := context.WithDeadline(r.Context(), opened.Add(timeout))
 	defer cancel()
 
 	if q.initialEvents() {
@@ -111,39 +124,41 @@ func (s *Server) serveWatch(rw http.ResponseWriter, r *http.Request, t *table, q
 	defer out.close()
 	if err == nil {
 		w := newWatcher()
-		var p page
-		if p, err = s.store.startWatch(t, w, &q, rv); err == nil {
+		var start watchStart
+		if start, err = s.store.startWatch(t, w, &q, rv); err == nil {
 			defer s.store.stopWatch(t, w)
 			out.begin()
-			s.stream(ctx, w, t, &q, p, out, start.Add(timeout))
+			s.stream(ctx, w, t, &q, start, out, opened.Add(timeout))
 			return
 		}
 	}
 	out.begin()
-	out.error(err)
-	out.flush()
+	if ctx.Err() == nil { // otherwise the deadline came first
+		out.error(err)
+		out.flush()
+	}
 }
 
 // stream sends the initial state, if asked for, and then every change above
 // its RV, each once, in order, until the client, the deadline or the server
 // ends it. An end is always a clean one.
-func (s *Server) stream(ctx context.Context, w *watcher, t *table, q *listQuery, p page, out *watchWriter, deadline time.Time) {
+func (s *Server) stream(ctx context.Context, w *watcher, t *table, q *listQuery, start watchStart, out *watchWriter, deadline time.Time) {
 	if q.initialEvents() {
-		for _, r := range p.items {
+		for _, r := range start.state {
 			if !out.event(typeAdded, &r.body) || ended(ctx, w) {
 				return
 			}
 		}
+		start.state = nil // a watch lives long; it must not keep old versions
 		if q.AllowWatchBookmarks {
-			out.bookmark(p.rv, true)
+			out.bookmark(start.rv, true)
 		}
 		out.flush()
 	}
 
-	seen := p.rv
+	seen := start.rv
 	bookmarks := newBookmarkClock(s.bookmarkInterval, deadline, q.AllowWatchBookmarks && !t.res.Uncached)
 	defer bookmarks.stop()
-	started, catchingUp := seen, true
 	var batch []change
 	bookmarkDue := false
 	for {
@@ -156,15 +171,11 @@ func (s *Server) stream(ctx context.Context, w *watcher, t *table, q *listQuery,
 			if !q.sendChange(out, c) {
 				return
 			}
-			if catchingUp {
-				started = c.rev.rv
-			}
 		}
 		full := len(batch) == watchBatch
 		clear(batch)
-		catchingUp = catchingUp && full
 		if bookmarkDue && !full {
-			if seen > started {
+			if seen > start.caughtUp {
 				out.bookmark(seen, false)
 			}
 			bookmarks.next()
