@@ -6,8 +6,8 @@ package deltafifo
 type progress struct {
 	// populated is set by the first write, whichever it is.
 	populated bool
-	// failed is set when an initial entry's process fails; then only another
-	// Replace counts as populating.
+	// failed is set when an initial entry's process fails; from then on only
+	// a Replace counts as populating.
 	failed bool
 	// left is how many entries of the first Replace wait: the first in the
 	// queue, with what was queued before them. flying is how many are being
@@ -28,7 +28,7 @@ func (p *progress) wrote() {
 // replaced is told of each Replace, and how many entries are queued after it.
 func (p *progress) replaced(queued int) {
 	if !p.populated {
-		p.populated, p.failed = true, false
+		p.populated = true
 		p.left = queued
 	}
 	p.check()

@@ -146,6 +146,7 @@ func TestWritesDuringProcessing(t *testing.T) {
 func TestPopTakesTheObjectThatWaitedLongest(t *testing.T) {
 	f := NewDeltaFIFO(Options[obj]{})
 	run(t, f, "+a1 +b2 ~a3 +c4 -b5")
+	array := f.waiting.keys
 	for _, want := range []string{"+a1 ~a3", "+b2 -b5", "+c4"} {
 		var got string
 		must(t, f.Pop(t.Context(), func(d Deltas[obj], initial bool) error {
@@ -165,6 +166,11 @@ func TestPopTakesTheObjectThatWaitedLongest(t *testing.T) {
 	}
 	if f.Depth() != 0 {
 		t.Errorf("depth %d, want 0", f.Depth())
+	}
+	for _, key := range array {
+		if key != (object.Key{}) {
+			t.Errorf("Q10: the array still holds key %v", key)
+		}
 	}
 	if d := (Deltas[obj]{}); d.Oldest() != nil || d.Newest() != nil {
 		t.Error("an empty Deltas has an oldest or a newest")

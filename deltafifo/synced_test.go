@@ -102,6 +102,19 @@ func TestInitialFlag(t *testing.T) {
 	})
 }
 
+// The tombstone told of an object of the initial state. That a deletion with a
+// known final state takes its place changes nothing about it.
+func TestInitialTombstoneOvertaken(t *testing.T) {
+	f := NewDeltaFIFO(Options[obj]{KnownObjects: storeOf("a1")})
+	run(t, f, "{@2} -a3")
+	must(t, f.PopBatch(t.Context(), func(d []Delta[obj]) error {
+		if got := text(d); got != "-a3" || !d[0].Initial {
+			t.Errorf("got %s, initial %v; want -a3, initial", got, d[0].Initial)
+		}
+		return nil
+	}))
+}
+
 // When the initial state couldn't be applied, "synced" would be a lie.
 func TestFailedInitialListIsNotSynced(t *testing.T) {
 	bad := errors.New("can't apply")
