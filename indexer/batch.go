@@ -60,20 +60,29 @@ func (b *Batch[T]) Reset() {
 	b.vals = truncate(b.vals, 0)
 }
 
-// compute asks the index functions of a set. User code: never under a lock.
-func (b *Batch[T]) compute(set *indexSet[T]) {
-	b.vals = truncate(b.vals, 0)
-	if len(set.list) == 0 {
-		for i := range b.ops {
-			b.ops[i].from, b.ops[i].to, b.ops[i].errs = 0, 0, nil
+// compute asks the index functions of a set, except those up to the index
+// asked, which it was called for before. User code: never under a lock.
+func (b *Batch[T]) compute(set *indexSet[T], asked uint64) {
+	fresh := set.after(asked)
+	old, vals := b.vals, b.vals[:0]
+	if asked > 0 {
+		if len(fresh) == 0 {
+			return
 		}
-		return
+		vals = nil // old is still read
 	}
 	for i := range b.ops {
-		if o := &b.ops[i]; o.kind != opDelete {
-			o.from = len(b.vals)
-			b.vals, o.errs = appendValues(set.list, &o.item, b.vals, nil)
-			o.to = len(b.vals)
+		o := &b.ops[i]
+		if asked == 0 {
+			o.from, o.to, o.errs = 0, 0, nil
 		}
+		if o.kind == opDelete {
+			continue
+		}
+		from := len(vals)
+		vals = append(vals, old[o.from:o.to]...)
+		vals, o.errs = appendValues(fresh, &o.item, vals, o.errs)
+		o.from, o.to = from, len(vals)
 	}
+	b.vals = vals
 }

@@ -28,9 +28,12 @@ type Result[T metav1.Object] struct {
 // rv becomes the store's resourceVersion; "" keeps the one it has. The batch
 // can be used again after [Batch.Reset].
 func (ix *Indexer[T]) Commit(b *Batch[T], rv string) Result[T] {
-	for {
+	// Each index function is asked once about each item, so this ends even if
+	// the functions themselves add and remove indexes.
+	for asked := uint64(0); ; {
 		set := ix.set.Load()
-		b.compute(set)
+		b.compute(set, asked)
+		asked = max(asked, set.lastID())
 		if result, ok := ix.tryCommit(b, rv, set); ok {
 			return result
 		}

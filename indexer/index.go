@@ -59,6 +59,25 @@ func (s *indexSet[T]) byName(name string) *index[T] {
 	return nil
 }
 
+// lastID is the highest id of an index in the set. Indexes added later have
+// higher ones.
+func (s *indexSet[T]) lastID() uint64 {
+	if len(s.list) == 0 {
+		return 0
+	}
+	return s.list[len(s.list)-1].id
+}
+
+// after returns the indexes whose ids are higher than id.
+func (s *indexSet[T]) after(id uint64) []*index[T] {
+	for i, x := range s.list {
+		if x.id > id {
+			return s.list[i:]
+		}
+	}
+	return nil
+}
+
 // names of the indexes that readers see. Under mu.
 func (s *indexSet[T]) names() []string {
 	var names []string

@@ -31,10 +31,9 @@ func (ix *Indexer[T]) ReplaceItems(items []object.Item[T], keep []object.Key, rv
 	}
 }
 
-// tryReplace fails if the plan needs values that have not been computed. Each
-// failure is followed by a plan that computes at least one more, or stems from
-// a change of the index set, so there is an end to it however busy other
-// writers are.
+// tryReplace fails if the plan needs values that have not been computed, or the
+// indexes are others by now. What is computed stays, so there is an end to it
+// however busy other writers are.
 func (ix *Indexer[T]) tryReplace(r *replacement[T], before **Snapshot[T], rv string) (after *Snapshot[T], ok bool) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -79,9 +78,10 @@ type replacement[T metav1.Object] struct {
 	deletes []object.Key
 
 	// What compute found, for the items that a plan wanted so far.
-	set  *indexSet[T]
-	vals []*values // by item
-	errs map[int][]*IndexError
+	set   *indexSet[T]
+	asked uint64    // the highest id of an index that was asked
+	vals  []*values // by item
+	errs  map[int][]*IndexError
 }
 
 func newReplacement[T metav1.Object](items []object.Item[T], keep []object.Key) *replacement[T] {
@@ -154,32 +154,43 @@ func (r *replacement[T]) plan(v view[object.Key, *entry[T]]) {
 	}
 }
 
-// compute asks the index functions about the items to store. User code: never
-// under a lock.
+// compute asks the index functions about the items to store: each function
+// once about each item, however often the set of indexes changes meanwhile.
+// User code: never under a lock.
 func (r *replacement[T]) compute(set *indexSet[T]) {
-	if r.set != set {
-		r.set, r.vals, r.errs = set, nil, nil
-	}
 	if r.vals == nil && len(r.sets) > 0 {
 		r.vals = make([]*values, len(r.items))
 	}
+	if r.set != set {
+		fresh := set.after(r.asked)
+		for i, vals := range r.vals {
+			if vals != nil {
+				r.ask(i, set, fresh, slices.Clone(vals.list))
+			}
+		}
+		r.set, r.asked = set, max(r.asked, set.lastID())
+	}
 	var scratch []value
 	for _, i := range r.sets {
-		if r.vals[i] != nil {
-			continue
-		}
-		var errs []*IndexError
-		scratch, errs = appendValues(set.list, &r.items[i], scratch[:0], nil)
-		if errs != nil {
-			if r.errs == nil {
-				r.errs = map[int][]*IndexError{}
-			}
-			r.errs[i] = errs
-		}
-		if r.vals[i] = set.none; len(scratch) > 0 {
-			r.vals[i] = newValues(set.generation, scratch)
+		if r.vals[i] == nil {
+			scratch = r.ask(i, set, set.list, scratch[:0])
 		}
 	}
+}
+
+// ask adds what the indexes say of item i to the values in scratch.
+func (r *replacement[T]) ask(i int, set *indexSet[T], list []*index[T], scratch []value) []value {
+	vals, errs := appendValues(list, &r.items[i], scratch, nil)
+	if errs != nil {
+		if r.errs == nil {
+			r.errs = map[int][]*IndexError{}
+		}
+		r.errs[i] = append(r.errs[i], errs...)
+	}
+	if r.vals[i] = set.none; len(vals) > 0 {
+		r.vals[i] = newValues(set.generation, vals)
+	}
+	return vals
 }
 
 // valuesFor is like the function of that name, without another copy.
