@@ -37,7 +37,10 @@ func TestF23_ListCutAnywhere(t *testing.T) {
 		if _, _, err := names(bytes.NewReader(body), defaultMaxBytes); err != nil {
 			t.Fatalf("%s whole: %v", name, err)
 		}
-		for n := range body {
+		for n := 0; n < len(body); n++ {
+			if n > 400 && n < len(body)-400 {
+				n = min(n+22, len(body)-400) // the middle is all alike
+			}
 			_, _, err := names(bytes.NewReader(body[:n]), defaultMaxBytes)
 			if !errors.Is(err, io.ErrUnexpectedEOF) {
 				if _, bad := errors.AsType[*DecodeError](err); !bad || n >= len(protobufMagic) {

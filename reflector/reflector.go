@@ -155,6 +155,7 @@ func (r *Reflector[T]) open(ctx context.Context, rv string) input {
 		return r.failed(err)
 	}
 	r.stream, r.endStream = stream, cancel
+	r.heard = time.Now()
 	return input{kind: inOpened}
 }
 
@@ -163,6 +164,7 @@ func (r *Reflector[T]) read() input {
 	ev, err := r.stream.Next()
 	switch {
 	case err == io.EOF:
+		r.heard = time.Now()
 		return input{kind: inEnded}
 	case err != nil:
 		return r.failed(err)

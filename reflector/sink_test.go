@@ -96,3 +96,18 @@ func (r *recorder[T]) keys() []string {
 	slices.Sort(keys)
 	return keys
 }
+
+func mustKey(s string) object.Key {
+	key, err := object.ParseKey(s)
+	if err != nil {
+		panic(err)
+	}
+	return key
+}
+
+func must2[A, B any](a A, b B, err error) (A, B) {
+	if err != nil {
+		panic(err)
+	}
+	return a, b
+}

@@ -86,7 +86,8 @@ type Status struct {
 	// ResourceVersion is the version up to which the sink has everything; ""
 	// before the first list is complete.
 	ResourceVersion string
-	// LastHeard is when the server last sent a page or an event.
+	// LastHeard is when the server last sent a page or an event, accepted a
+	// watch or ended one.
 	LastHeard time.Time
 	// LastError is the latest failure; nil once a list is complete or an
 	// event has arrived after it.
