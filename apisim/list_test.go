@@ -131,12 +131,15 @@ func TestPagesShowOneState(t *testing.T) {
 	for i := range 10 {
 		put(t, s, pod("a", fmt.Sprintf("p%d", i)))
 	}
+	for _, neighbour := range []string{"a-b", "a0", "b"} {
+		put(t, s, pod(neighbour, "p"))
+	}
 	var got string
 	var remaining []int64
 	token := ""
 	for page := 0; page == 0 || token != ""; page++ {
 		l := get(t, s, "/api/v1/namespaces/a/pods?limit=4&continue="+token).list(t)
-		if l.Metadata.ResourceVersion != "110" {
+		if l.Metadata.ResourceVersion != "113" {
 			t.Errorf("page %d is at %s", page, l.Metadata.ResourceVersion)
 		}
 		got += l.keys() + "|"

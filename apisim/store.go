@@ -227,10 +227,3 @@ func (s *store) waitFor(ctx context.Context, rv uint64, limit time.Duration) boo
 	delete(s.waiters, reached)
 	return s.rv >= rv
 }
-
-// deletion returns the revision that ends cur: its object at a new RV.
-func deletion(cur *revision) *revision {
-	r := newRevision(cur.res, cur.key, cur.obj.DeepCopyObject())
-	r.deleted = true
-	return r
-}

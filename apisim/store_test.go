@@ -23,7 +23,8 @@ func TestStoreAgainstModel(t *testing.T) {
 		tab := s.store.tables[Pods().GVR]
 		states := []map[string]uint64{{}} // by RV - firstRV; key to RV of the version
 		state := map[string]uint64{}
-		var podWrites []uint64 // RVs of the writes in the log, and those that left it
+		var writes []uint64 // RVs of all writes of pods
+		compacted := 0      // how many of them were before the last Compact
 		for range 300 {
 			ns, name := string(rune('a'+rng.IntN(3))), fmt.Sprint("p", rng.IntN(6))
 			key := objectKey(ns, name)
@@ -34,26 +35,26 @@ func TestStoreAgainstModel(t *testing.T) {
 				if _, ok := state[key]; ok {
 					remove(t, s, ns, name)
 					delete(state, key)
-					podWrites = append(podWrites, before+1)
+					writes = append(writes, before+1)
 				} else if _, err := s.Delete(Pods().GVR, ns, name); err == nil {
 					t.Fatal("deleted what is not there")
 				}
 			case 2:
 				if rng.IntN(20) == 0 {
 					s.Compact()
-					podWrites = nil
+					compacted = len(writes)
 				}
 			default:
 				put(t, s, pod(ns, name, "rv", fmt.Sprint(before)))
 				state[key] = before + 1
-				podWrites = append(podWrites, before+1)
+				writes = append(writes, before+1)
 			}
 			for uint64(len(states)) <= s.store.current()-firstRV {
 				states = append(states, maps.Clone(state))
 			}
 		}
 
-		if n := len(tab.log); n > window || n != min(window, len(podWrites)) {
+		if n := len(tab.log); n > window || n != min(window, len(writes)-compacted) {
 			t.Fatalf("seed %d: the log holds %d writes of a window of %d", seed, n, window)
 		}
 		if tab.live != len(state) {
@@ -97,6 +98,16 @@ func TestStoreAgainstModel(t *testing.T) {
 		}
 		if p := s.store.scan(tab, scanRequest{at: tab.floor - 1}); !p.expired {
 			t.Errorf("seed %d: a state below the floor is readable", seed)
+		}
+		// A reader can go on if it has seen all that is forgotten, and only then.
+		seenAll := uint64(0)
+		if forgotten := len(writes) - len(tab.log); forgotten > 0 {
+			seenAll = writes[forgotten-1]
+		}
+		for rv := uint64(firstRV); rv <= s.store.current(); rv++ {
+			if _, _, ok := s.store.changesAfter(tab, rv, nil, 1); ok != (rv >= seenAll) {
+				t.Fatalf("seed %d: reading on from %d: %v, forgotten up to %d", seed, rv, ok, seenAll)
+			}
 		}
 		checkNoGarbage(t, tab)
 	}

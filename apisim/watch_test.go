@@ -79,6 +79,21 @@ func TestWatchMatrix(t *testing.T) {
 	}
 }
 
+// W1: a watch from the future drops what is not above its RV, without a word.
+func TestWatchFromTheFuture(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New()
+		w := watch(t, s, "/api/v1/pods?watch=1&resourceVersion=102&timeoutSeconds=1")
+		for i := range 4 {
+			synctest.Wait()
+			put(t, s, pod("a", fmt.Sprint("p", i)))
+		}
+		if events, _ := w.rest(t); text(events) != lines("ADDED a/p2@103", "ADDED a/p3@104") {
+			t.Errorf("got %q", text(events))
+		}
+	})
+}
+
 // W1, S4: creation, change, deletion, and a key that comes back.
 func TestWatchEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
