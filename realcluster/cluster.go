@@ -12,9 +12,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // stepTimeout bounds each start and stop of a server when ctx sets no nearer
@@ -68,6 +70,8 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the servers' folder: %w", err)
 	}
+	// envtest would print a stack trace because nobody chose a logger.
+	logf.SetLogger(logr.Discard())
 	c := &Cluster{dir: dir, bin: bin}
 	if err := c.start(ctx, opts); err != nil {
 		err = fmt.Errorf("start a real API server: %w%s", err, c.lastWords())

@@ -10,13 +10,16 @@
 //
 // The binaries are compiled from source that the Go module proxy serves;
 // nothing else is downloaded. The first build takes minutes, so run
-// `go run ./build` once: it says how far it is. Later runs find the result.
-// They land in .bin, which git ignores. If KUBEBUILDER_ASSETS names a folder,
+// `go run ./build` once: it says how far it is. Later runs find the result. Tests
+// build too if they must, but go test shows nothing meanwhile and kills what takes
+// longer than its -timeout, ten minutes. The binaries land in .bin, which git ignores. If KUBEBUILDER_ASSETS names a folder,
 // the binaries in it are used as they are and nothing is built.
 //
 // binaries/ is a module of its own. Kubernetes needs 33 replacements and its own
 // choice of versions; keeping it apart means neither that nor etcd decides what
-// the code under test is compiled with.
+// the code under test is compiled with. To move to another release, change the
+// versions in binaries/go.mod (replacements have v0 where Kubernetes has v1), run
+// go mod tidy there, then go run ./record here.
 //
 // What it promises:
 //

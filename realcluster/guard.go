@@ -26,8 +26,9 @@ trap : TERM INT HUP
 	kill -KILL "$child"
 ) >/dev/null 2>&1 &
 watcher=$!
-code=0
-while kill -0 "$child" 2>/dev/null; do
+wait "$child"
+code=$?
+while kill -0 "$child" 2>/dev/null; do # a signal ended the wait
 	wait "$child"
 	code=$?
 done
