@@ -172,18 +172,25 @@ func TestFieldErrorsOfContent(t *testing.T) {
 
 type knot struct {
 	metav1.ObjectMeta `json:"metadata"`
-	*knot                    // JSON flattens it, for ever
-	Raw               []byte `json:"raw"`
-	Plain             string
-	hidden            string
-	Skipped           string         `json:"-"`
-	Any               any            `json:"any"`
-	ByNumber          map[int]string `json:"byNumber"`
+	*Loop             // JSON flattens it, for ever
+	inner
+	Raw      []byte `json:"raw"`
+	Plain    string
+	hidden   string
+	Skipped  string         `json:"-"`
+	Any      any            `json:"any"`
+	ByNumber map[int]string `json:"byNumber"`
+}
+
+type Loop struct{ *Loop }
+
+type inner struct {
+	Flat string `json:"flat"`
 }
 
 func TestFieldOddTypes(t *testing.T) {
-	n := &knot{Raw: []byte("hi"), Plain: "x", hidden: "h", ByNumber: map[int]string{1: "a"}}
-	for path, want := range map[string]string{"raw": "aGk=", "Plain": "x"} {
+	n := &knot{Raw: []byte("hi"), Plain: "x", hidden: "h", inner: inner{"f"}, ByNumber: map[int]string{1: "a"}}
+	for path, want := range map[string]string{"raw": "aGk=", "Plain": "x", "flat": "f"} {
 		f, err := CompileField[*knot](path)
 		if err != nil {
 			t.Fatal(err)
@@ -192,7 +199,7 @@ func TestFieldOddTypes(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", path, got, err, want)
 		}
 	}
-	for _, path := range []string{"hidden", "Skipped", "-", "any.x", "any", "byNumber.1", "knot"} {
+	for _, path := range []string{"hidden", "Skipped", "-", "any.x", "any", "byNumber.1", "Loop", "inner", "nothing"} {
 		if _, err := CompileField[*knot](path); err == nil {
 			t.Errorf("%s: compiled", path)
 		}

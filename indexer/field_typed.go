@@ -92,10 +92,11 @@ const maxEmbedded = 8
 func fieldByJSONName(typ reflect.Type, name string, depth int) ([]way, reflect.Type, bool) {
 	var embedded []reflect.StructField
 	for i := range typ.NumField() {
-		switch f := typ.Field(i); jsonName(f) {
-		case name:
+		f := typ.Field(i)
+		switch n, ok := jsonName(f); {
+		case ok && n == name:
 			return []way{{field: i}}, f.Type, true
-		case "":
+		case ok && n == "":
 			embedded = append(embedded, f)
 		}
 	}
@@ -113,33 +114,34 @@ func fieldByJSONName(typ reflect.Type, name string, depth int) ([]way, reflect.T
 func jsonNames(typ reflect.Type, depth int) []string {
 	var names []string
 	for i := range typ.NumField() {
-		switch f := typ.Field(i); jsonName(f) {
-		case "-":
-		case "":
-			if depth > 0 {
-				names = append(names, jsonNames(structOf(f), depth-1)...)
-			}
-		default:
-			names = append(names, jsonName(f))
+		f := typ.Field(i)
+		switch n, ok := jsonName(f); {
+		case ok && n != "":
+			names = append(names, n)
+		case ok && depth > 0:
+			names = append(names, jsonNames(structOf(f), depth-1)...)
 		}
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// jsonName is a field's name in JSON: "" if the field is flattened, "-" if it
-// is not there.
-func jsonName(f reflect.StructField) string {
-	tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+// jsonName is a field's name in JSON: "" if the field is flattened, false if
+// it is not there.
+func jsonName(f reflect.StructField) (string, bool) {
+	tag := f.Tag.Get("json")
+	name, _, _ := strings.Cut(tag, ",")
 	switch {
-	case !f.IsExported() || f.Tag.Get("json") == "-":
-		return "-"
-	case tag != "":
-		return tag
-	case f.Anonymous && structOf(f).Kind() == reflect.Struct:
-		return ""
+	case tag == "-":
+		return "", false
+	case name == "" && f.Anonymous && structOf(f).Kind() == reflect.Struct:
+		return "", true // exported or not
+	case !f.IsExported():
+		return "", false
+	case name == "":
+		return f.Name, true
 	}
-	return f.Name
+	return name, true
 }
 
 // structOf is the type of an embedded field without its pointer.
