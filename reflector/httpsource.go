@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -141,7 +141,7 @@ func (s *HTTPSource[T]) address(cfg *rest.Config) error {
 	}
 	segments = append(segments, s.gvr.Resource)
 	for _, segment := range append(segments[1:], s.gvr.Group, s.gvr.Version) {
-		if msgs := path.IsValidPathSegmentName(segment); len(msgs) > 0 {
+		if msgs := content.IsPathSegmentName(segment); len(msgs) > 0 {
 			return fmt.Errorf("%q %s", segment, strings.Join(msgs, ", "))
 		}
 	}

@@ -86,7 +86,7 @@ func check(t *testing.T, p policy, before state, in input, after state, eff effe
 	if eff.data == dataApply && (in.kind != inEvent || in.event == Bookmark || in.rv != after.progress) {
 		bad("applied what is no event")
 	}
-	// R2: the pages at hand are used or dropped before a new first page.
+	// R1: the pages at hand are used or dropped before a new first page.
 	if eff.next == doList && eff.list.Continue == "" && before.list.version != "" && in.kind == inPage && eff.data == dataNone {
 		bad("a new list upon the pages of another")
 	}
