@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes (L1).
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// run is the program: arguments in, exit code out.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitDone
+	}
+	name := "informerlab"
+	if cmd != nil {
+		name = cmd.CommandPath()
+	}
+	var stop *interrupted
+	var usage *usageError
+	switch {
+	case errors.As(err, &stop):
+		return stop.exitCode()
+	case errors.As(err, &usage):
+		fmt.Fprintf(stderr, "%s: %s; see '%s --help'\n", name, oneLine(err), name)
+		return exitUsage
+	}
+	fmt.Fprintf(stderr, "%s: %s\n", name, oneLine(err))
+	return exitFailed
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "informerlab",
+		Short: "See what an informer does and what it costs",
+		Long: `See what an informer does and what it costs: a local cache of a Kubernetes
+resource, kept current by watching instead of polling.
+
+Every command works without a cluster; --kubeconfig FILE runs it on a real one.`,
+		Example:       "  informerlab compare",
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          noArguments,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.AddCommand(newCompare(), newWatch(), newServe())
+	return root
+}
+
+// noArguments refuses whatever is no flag.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if cmd.HasAvailableSubCommands() {
+		return usagef("unknown command %q", args[0])
+	}
+	return usagef("unexpected argument %q", args[0])
+}
+
+// version names this build and what it was built with.
+func version() string {
+	own, peer := "(unknown)", "(unknown)"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		own = info.Main.Version
+		for _, dep := range info.Deps {
+			if dep.Path == "k8s.io/client-go" {
+				peer = dep.Version
+			}
+		}
+	}
+	return fmt.Sprintf("informerlab %s, client-go %s, %s %s/%s", own, peer, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}

@@ -1,0 +1,288 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"informer.example/indexer"
+	"informer.example/informer"
+	"informer.example/object"
+	"informer.example/reflector"
+)
+
+var (
+	errTimeUp     = errors.New("the time given by --for is up")
+	errReaderGone = errors.New("nobody reads the output any more")
+)
+
+// run finds the server and the resource, and watches.
+func (w *watching) run(ctx context.Context, name resourceName, flags watchFlags) error {
+	if w.dump != "" {
+		if err := checkDump(w.dump); err != nil {
+			return err
+		}
+	}
+	if w.limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, w.limit, errTimeUp)
+		defer cancel()
+	}
+	if flags.cluster.file == "" {
+		server := newEmbedded()
+		defer server.stop()
+		k, err := name.resolve(ctx, server.Config())
+		if err != nil {
+			return err
+		}
+		if err := server.populate(k.gvr, flags.objects, flags.rate); err != nil {
+			return err
+		}
+		return k.follow(ctx, w, server.Config(), k)
+	}
+	cfg, err := flags.cluster.config()
+	if err != nil {
+		return err
+	}
+	if cfg.Dial == nil {
+		// The default waits half a minute for an address where nobody answers.
+		cfg.Dial = (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext
+	}
+	k, err := name.resolve(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	return k.follow(ctx, w, cfg, k)
+}
+
+// session is one watch on its way from start to last line.
+type session[T metav1.Object] struct {
+	w        *watching
+	informer *informer.Informer[T]
+	end      context.CancelCauseFunc
+
+	mu       sync.Mutex // guards the printer and what follows
+	count    int        // objects that the handler knows of
+	isSynced bool       // SYNCED has been printed
+	trouble  string     // reason of the present error; "" when all is well
+}
+
+// watchResource watches until ctx ends, or until it is clear that the first
+// list can't come.
+func watchResource[T metav1.Object](ctx context.Context, w *watching, cfg *rest.Config, k kind, indexers indexer.Indexers[T]) (err error) {
+	switch {
+	case w.encoding == reflector.EncodingProtobuf && !k.typed:
+		return fmt.Errorf("--encoding protobuf: %s is no built-in resource, and custom ones speak JSON only", fullName(k.gvr))
+	case w.namespace != "" && !k.namespaced:
+		return fmt.Errorf("--namespace: %s are not in namespaces", fullName(k.gvr))
+	}
+	source, err := reflector.NewHTTPSource(cfg, k.gvr, reflector.SourceOptions[T]{
+		Namespace: w.namespace, LabelSelector: w.labels, FieldSelector: w.fields, Encoding: w.encoding,
+	})
+	if err != nil {
+		return err
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	s := &session[T]{w: w, end: end}
+	s.informer = informer.New[T](source, informer.Options[T]{
+		Name:      fullName(k.gvr),
+		Indexers:  indexers,
+		Queue:     w.queue,
+		Reflector: reflector.Options{OnStatus: s.onStatus, OnQuarantine: s.onQuarantine},
+		Logger:    slog.New(slog.DiscardHandler), // what matters is printed
+	})
+	registration, err := s.informer.AddEventHandler(informer.HandlerFunc[T](s.onEvent))
+	if err != nil {
+		return err
+	}
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		if err := s.informer.Run(ctx); err != nil {
+			end(err)
+		}
+	}()
+	select {
+	case <-registration.Synced():
+		s.onSynced()
+	case <-ctx.Done():
+	}
+	<-ctx.Done()
+	return s.finish(ctx, stopped)
+}
+
+func (s *session[T]) onEvent(e informer.Event[T]) {
+	line := eventLine{
+		Time: time.Now(), Type: e.Type.String(), Key: e.Key.String(), UID: e.UID,
+		ResourceVersion: e.ResourceVersion, OldResourceVersion: e.OldResourceVersion,
+		Initial: e.Initial, Source: e.Source.String(), FinalStateKnown: e.FinalStateKnown,
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !e.Initial {
+		s.printSynced() // the first list is told, whether or not its signal has come
+	}
+	switch e.Type {
+	case informer.Added:
+		s.count++
+	case informer.Deleted:
+		s.count--
+	}
+	s.printed(s.w.out.event(line))
+}
+
+func (s *session[T]) onSynced() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.printSynced()
+}
+
+// printSynced prints SYNCED and the answers, once. mu is held.
+func (s *session[T]) printSynced() {
+	if s.isSynced {
+		return
+	}
+	s.isSynced = true
+	s.printed(s.w.out.synced(syncedLine{Time: time.Now(), Type: "SYNCED", Count: s.count, ResourceVersion: s.informer.LastSyncResourceVersion()}))
+	for _, a := range s.answers() {
+		s.printed(s.w.out.answer(a))
+	}
+}
+
+// answers asks the cache what --get and --by-ip want to know.
+func (s *session[T]) answers() []answerLine {
+	snapshot := s.informer.Snapshot()
+	var lines []answerLine
+	if key := s.w.get; key != nil {
+		line := answerLine{Time: time.Now(), Type: "ANSWER", Query: "get", Value: key.String(), Objects: []dumpedEntry{}}
+		if item, ok := snapshot.Item(*key); ok {
+			line.Objects = append(line.Objects, entryOf(item))
+		}
+		lines = append(lines, line)
+	}
+	if ip := s.w.byIP; ip.IsValid() {
+		line := answerLine{Time: time.Now(), Type: "ANSWER", Query: byIP, Value: ip.String(), Objects: []dumpedEntry{}}
+		keys, err := snapshot.IndexKeys(byIP, ip.String())
+		if err != nil {
+			s.end(err)
+		}
+		for _, text := range keys {
+			if key, err := object.ParseKey(text); err == nil {
+				if item, ok := snapshot.Item(key); ok {
+					line.Objects = append(line.Objects, entryOf(item))
+				}
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// onStatus prints an error when it begins. Before the first sync, an error that
+// waiting can't mend ends the watch.
+func (s *session[T]) onStatus(status reflector.Status) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := status.LastError
+	if err == nil {
+		s.trouble = ""
+		return
+	}
+	if reason := reasonWord(err); reason != s.trouble {
+		s.trouble = reason
+		s.printed(s.w.out.problem(errorLine{Time: time.Now(), Type: "ERROR", Reason: reason, Message: oneLine(err)}))
+	}
+	if status.Lists <= 1 && !s.informer.HasSynced() && (unreachable(err) || refused(err)) {
+		s.end(err)
+	}
+}
+
+func (s *session[T]) onQuarantine(q reflector.Quarantine) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.printed(s.w.out.problem(errorLine{Time: time.Now(), Type: "ERROR", Reason: "Quarantined", Message: fmt.Sprintf("%s can't be used: %s", q.Key, oneLine(q.Err))}))
+}
+
+// printed ends the watch when its output leads nowhere.
+func (s *session[T]) printed(err error) {
+	if err != nil {
+		s.end(fmt.Errorf("%w: %w", errReaderGone, err))
+	}
+}
+
+// How long ending may take: together less than the second of L4. A handler that
+// is stuck in writing to a full pipe must not hold up the dump.
+const (
+	stopTime = 500 * time.Millisecond
+	lastTime = 200 * time.Millisecond
+)
+
+// finish writes the dump and the last line, and says how it ended.
+func (s *session[T]) finish(ctx context.Context, stopped <-chan struct{}) error {
+	waitFor(stopped, stopTime)
+	var dumpErr error
+	if s.w.dump != "" {
+		dumpErr = writeDump(s.w.dump, s.informer.Snapshot())
+	}
+	printed := make(chan struct{})
+	go func() { // abandoned if the output is stuck: the process ends
+		defer close(printed)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.printed(s.w.out.status(s.statusLine()))
+	}()
+	waitFor(printed, lastTime)
+
+	why := context.Cause(ctx)
+	switch {
+	case errors.Is(why, errReaderGone):
+		return dumpErr
+	case errors.Is(why, errTimeUp) && s.informer.HasSynced():
+		return dumpErr
+	case errors.Is(why, errTimeUp):
+		// Has ended by now, so this doesn't wait.
+		return errors.Join(fmt.Errorf("%s: no first list within %v%s", s.informer.Status().Name, s.w.limit, lastErrorOf(s.informer.Status())), dumpErr)
+	}
+	return errors.Join(why, dumpErr)
+}
+
+func lastErrorOf(status informer.Status) string {
+	if status.LastError == nil {
+		return ": the server hasn't answered"
+	}
+	return ": " + oneLine(status.LastError)
+}
+
+func waitFor(done <-chan struct{}, limit time.Duration) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}
+
+func (s *session[T]) statusLine() statusLine {
+	status := s.informer.Status()
+	line := statusLine{
+		Time: time.Now(), Type: "STATUS", Synced: status.Synced, Objects: status.Objects,
+		ResourceVersion: status.StoreVersion, Lists: status.Lists, Watches: status.Watches,
+		Relists: map[string]int{}, Dropped: status.Dropped, Quarantined: status.Quarantined,
+	}
+	for reason, n := range status.Relists {
+		line.Relists[string(reason)] = n
+	}
+	if status.LastError != nil {
+		text := oneLine(status.LastError)
+		line.LastError = &text
+	}
+	return line
+}
