@@ -26,7 +26,10 @@
 //   - S4. A key that is deleted and created again gets another UID.
 //   - S5. Objects are listed in byte order of "namespace/name": a-b/x comes
 //     before a/x.
-//   - S6. The last n writes of each resource stay readable (WithHistory); what
+//   - S6. uid, creationTimestamp, deletionTimestamp, generation and
+//     resourceVersion are the server's. Over HTTP, so is the division between an
+//     object and its /status. Finalizers hold a deleted object.
+//   - S7. The last n writes of each resource stay readable (WithHistory); what
 //     is older is forgotten, and reported as 410.
 //
 // List:
@@ -62,7 +65,8 @@
 //
 // Wire:
 //
-//   - E1. Each version of an object is encoded at most once for each encoding.
+//   - E1. For answers, each version of an object is encoded at most once for
+//     each encoding.
 //   - E2. JSON and protobuf for built-in resources, JSON for custom ones,
 //     PartialObjectMetadata in both for all. A custom resource's list has its
 //     metadata behind its items.

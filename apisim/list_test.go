@@ -162,7 +162,7 @@ func TestPagesShowOneState(t *testing.T) {
 	}
 }
 
-// L3, S6: an expired token gets 410 with one that goes on in the newest state.
+// L3, S7: an expired token gets 410 with one that goes on in the newest state.
 func TestExpiredToken(t *testing.T) {
 	for _, scope := range []string{"/api/v1/pods", "/api/v1/namespaces/a/pods"} {
 		s := New()

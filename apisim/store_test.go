@@ -173,6 +173,17 @@ func TestWaitFor(t *testing.T) {
 	}
 }
 
+// Keys that come in order fill their runs.
+func TestKeyListIsDense(t *testing.T) {
+	var l keyList
+	for i := range 10 * maxRun {
+		l.insert(&entry{key: fmt.Sprintf("%06d", i)})
+	}
+	if n := len(l.runs); n > 11 {
+		t.Errorf("%d runs", n)
+	}
+}
+
 // FuzzKeyList compares the key list with a sorted slice.
 func FuzzKeyList(f *testing.F) {
 	f.Add([]byte("abcabcabc"), uint16(3))
@@ -199,7 +210,8 @@ func FuzzKeyList(f *testing.F) {
 				model = slices.Delete(model, at, at+1)
 			} else if n := len(model); n > 0 && op%2 == 0 {
 				at := (int(op) * (i + 1)) % n
-				key, model = model[at], slices.Delete(model, at, at+1)
+				key = model[at]
+				model = slices.Delete(model, at, at+1)
 			}
 			l.remove(key)
 		}

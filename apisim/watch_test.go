@@ -230,7 +230,7 @@ func TestWatchDefaultTimeout(t *testing.T) {
 	})
 }
 
-// S6, W1: what has left the history cannot be watched from.
+// S7, W1: what has left the history cannot be watched from.
 func TestWatchWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(WithHistory(3))
@@ -286,6 +286,22 @@ func TestSlowWatchIsEnded(t *testing.T) {
 			if want := formatRV(uint64(101 + i)); e.object.ResourceVersion != want {
 				t.Fatalf("event %d has RV %s, want %s", i, e.object.ResourceVersion, want)
 			}
+		}
+	})
+}
+
+// W6: a client that pauses, but is not far behind, loses nothing.
+func TestPauseIsNotSlowness(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(WithWatchBuffer(50))
+		w := watch(t, s, "/api/v1/pods?watch=1&resourceVersion=100&timeoutSeconds=10")
+		for i := range 40 {
+			put(t, s, pod("a", "p", "i", fmt.Sprint(i)))
+			synctest.Wait()
+		}
+		time.Sleep(time.Second)
+		if events, end := w.rest(t); len(events) != 40 || end != 10*time.Second {
+			t.Errorf("got %d events, ended after %v", len(events), end)
 		}
 	})
 }

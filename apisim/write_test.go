@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 const (
@@ -39,6 +40,7 @@ func decodePod(t *testing.T, a answer, code int) *corev1.Pod {
 	return &p
 }
 
+// S6: what a client sets and what the server sets.
 func TestCreateOverHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New()
@@ -158,6 +160,7 @@ func TestBodyCap(t *testing.T) {
 	}
 }
 
+// S2, S3, S6.
 func TestUpdateOverHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New()
@@ -261,7 +264,7 @@ func TestDeleteCollection(t *testing.T) {
 	}
 }
 
-// Finalizers hold a deleted object until the last one is removed.
+// S6: finalizers hold a deleted object until the last one is removed.
 func TestFinalizers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New()
@@ -429,5 +432,56 @@ func TestConcurrentWrites(t *testing.T) {
 	won.Range(func(any, any) bool { wins++; return true })
 	if want := formatRV(uint64(firstRV + 2 + 8*50 + wins)); s.ResourceVersion() != want {
 		t.Errorf("RV %s, want %s", s.ResourceVersion(), want)
+	}
+}
+
+// hookedPod calls hook when it is compared, which is between the read and the
+// commit of an update.
+type hookedPod struct {
+	corev1.Pod
+	hook *func()
+}
+
+func (p *hookedPod) Size() int {
+	if f := *p.hook; f != nil {
+		*p.hook = nil
+		f()
+	}
+	return p.Pod.Size()
+}
+func (p *hookedPod) DeepCopyObject() runtime.Object { return &hookedPod{*p.Pod.DeepCopy(), p.hook} }
+
+// S3: an update without an RV that loses a race tries again on the new version;
+// one with an RV is refused.
+func TestUpdateThatLosesARace(t *testing.T) {
+	gvr := schema.GroupVersionResource{Group: "hooked.example", Version: "v1", Resource: "pods"}
+	s := New(WithResource(Resource{GVR: gvr, Kind: "Hooked", Namespaced: true, Prototype: &hookedPod{}}))
+	var hook func()
+	labelled := func(l string) *hookedPod { return &hookedPod{*pod("a", "p", "l", l), &hook} }
+	if _, err := s.Create(gvr, labelled("1")); err != nil {
+		t.Fatal(err)
+	}
+	between := func() {
+		if _, err := s.Update(gvr, labelled("other")); err != nil {
+			t.Error(err)
+		}
+	}
+
+	hook = between
+	got, err := s.Update(gvr, labelled("2"))
+	if err != nil {
+		t.Fatalf("unconditional: %v", err)
+	}
+	if p := got.(*hookedPod); p.ResourceVersion != "103" || p.Labels["l"] != "2" {
+		t.Errorf("unconditional: %s %v", p.ResourceVersion, p.Labels)
+	}
+	hook = between
+	p := labelled("3")
+	p.ResourceVersion = "103"
+	if _, err := s.Update(gvr, p); !apierrors.IsConflict(err) {
+		t.Errorf("conditional: %v", err)
+	}
+	if rv := s.ResourceVersion(); rv != "104" {
+		t.Errorf("RV %s", rv)
 	}
 }
