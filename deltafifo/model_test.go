@@ -267,7 +267,7 @@ func sameDelta(a, b Delta[obj]) bool {
 }
 
 func TestRandomPrograms(t *testing.T) {
-	n := 1500
+	n := 800
 	if testing.Short() {
 		n = 200
 	}

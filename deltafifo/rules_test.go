@@ -232,3 +232,27 @@ func TestNames(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+func TestVersion(t *testing.T) {
+	seven := object.Item[obj]{ResourceVersion: "7"}
+	tests := []struct {
+		d    Delta[obj]
+		want string
+		why  string
+	}{
+		{Delta[obj]{Type: Added, Item: seven}, "7", "a live event"},
+		{Delta[obj]{Type: Updated, Item: seven}, "7", "a live event"},
+		{Delta[obj]{Type: Deleted, Item: seven}, "7", "a live event has the deletion's version"},
+		{Delta[obj]{Type: Bookmark, Item: seven}, "7", "it is all that a bookmark says"},
+		{Delta[obj]{Type: ReplacedAll, List: &List[obj]{ResourceVersion: "7"}}, "7", "the list's"},
+		{Delta[obj]{Type: Deleted, FinalStateUnknown: true, Item: seven}, "", "a tombstone has the version of the last state known"},
+		{Delta[obj]{Type: Replaced, Item: seven}, "", "an item of a list may be older than the list"},
+		{Delta[obj]{Type: Sync, Item: seven}, "", "a stored state, of any age"},
+		{Delta[obj]{Type: SyncAll}, "", "it has none"},
+	}
+	for _, tc := range tests {
+		if got := tc.d.Version(); got != tc.want {
+			t.Errorf("%s: got %q, want %q: %s", text([]Delta[obj]{tc.d}), got, tc.want, tc.why)
+		}
+	}
+}
