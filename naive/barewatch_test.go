@@ -156,8 +156,10 @@ func TestBareWatchWhileOpen(t *testing.T) {
 		s.write("a", "2")
 		s.delete("a")
 		s.write("a", "3")
+		s.write("b", "1")
+		s.delete("b")
 		synctest.Wait()
-		expect(t, "events", []string{"ADDED a ->1", "UPDATED a 1>2", "DELETED a 2>-", "ADDED a ->3"}, handler.told())
+		expect(t, "events", []string{"ADDED a ->1", "UPDATED a 1>2", "DELETED a 2>-", "ADDED a ->3", "ADDED b ->1", "DELETED b 1>-"}, handler.told())
 		expect(t, "the map", s.exists(), names(w.List()))
 		if obj, exists, err := w.GetByKey("default/a"); err != nil || !exists || obj.Data["value"] != "3" {
 			t.Errorf("GetByKey: %v, %v, %v", obj, exists, err)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -100,4 +101,32 @@ func names(objs []configMap) []string {
 		out = append(out, object.Key{Namespace: o.Namespace, Name: o.Name}.String()+"@"+o.ResourceVersion)
 	}
 	return out
+}
+
+// running is a Run in a goroutine of its own.
+type running struct {
+	t      *testing.T
+	cancel context.CancelFunc
+	done   chan error
+}
+
+func start(t *testing.T, run func(context.Context) error) *running {
+	ctx, cancel := context.WithCancel(t.Context())
+	r := &running{t, cancel, make(chan error, 1)}
+	go func() { r.done <- run(ctx) }()
+	return r
+}
+
+// stop ends the context and fails the test unless Run then returns nil
+// without any time passing.
+func (r *running) stop() {
+	r.t.Helper()
+	r.cancel()
+	before := time.Now()
+	if err := <-r.done; err != nil {
+		r.t.Errorf("Run: %v", err)
+	}
+	if took := time.Since(before); took != 0 {
+		r.t.Errorf("Run took %v to return", took)
+	}
 }

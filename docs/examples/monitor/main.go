@@ -45,6 +45,9 @@ func run(ctx context.Context, cfg *rest.Config, out io.Writer) error {
 		return err
 	}
 	factory.Start(ctx)
+	if err := factory.WaitForCacheSync(ctx); err != nil {
+		return err // a cluster that can't be reached, or read, is not a quiet one
+	}
 	<-ctx.Done()
 	return nil
 }

@@ -35,6 +35,7 @@ func run(ctx context.Context, cfg *rest.Config, out io.Writer) error {
 	// The queue holds keys, not objects: a pod that changes five times before
 	// the worker gets to it is one entry, and the worker reads its last state.
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[object.Key]())
+	defer queue.ShutDown()
 	add := func(what string, pod *corev1.Pod) {
 		key := object.Key{Namespace: pod.Namespace, Name: pod.Name}
 		fmt.Fprintf(out, "pod %s: %s\n", what, key)

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -77,7 +79,7 @@ func onServer(ctx context.Context, run Program, kubeconfig string) (err error) {
 		return run(ctx, cfg, os.Stdout)
 	}
 	server := apisim.New()
-	if err := server.Fill(pods); err != nil {
+	if err := fill(server); err != nil {
 		return err
 	}
 	churning, stop := context.WithCancel(ctx)
@@ -90,4 +92,19 @@ func onServer(ctx context.Context, run Program, kubeconfig string) (err error) {
 		err = errors.Join(err, <-churned)
 	}()
 	return run(ctx, server.Config(), os.Stdout)
+}
+
+// fill creates pods, and the nodes that they are on.
+func fill(server *apisim.Server) error {
+	if err := server.Fill(pods); err != nil {
+		return err
+	}
+	for i := range pods {
+		name := apisim.RealisticPod(i).Spec.NodeName
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if _, err := server.Apply(apisim.Nodes().GVR, node); err != nil {
+			return fmt.Errorf("create node %s: %w", name, err)
+		}
+	}
+	return nil
 }
