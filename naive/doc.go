@@ -39,8 +39,8 @@
 //     stays. When not even its key could be read, nothing is taken for deleted
 //     in that poll.
 //   - N11 The state moves from one complete list to the next in one step, and
-//     before the handler is told. While it handles an event, reads give the
-//     state that the event led to, or led past within the same poll.
+//     before the handler is told. While the handler is told of a poll's
+//     changes, reads give the state after all of them.
 //   - N12 The handler is called by the goroutine of Run, one call at a time. There
 //     are never two polls at once.
 //   - N13 The first complete poll's events, and only those, are Initial.
@@ -53,10 +53,10 @@
 //
 // The handler doesn't see every state. What happens twice between two polls is
 // seen once; what is created and deleted between them is never seen. A change
-// is heard of up to one interval, and one list, late. A deletion's final state is never
-// known: Old is what the last poll saw. Each poll costs a full list on the
-// server, on the wire and here, whether or not anything changed. There are no
-// indexes, and one handler. Pollers that start together ask together.
+// is heard of up to one interval, and one list, late. A deletion's final state
+// is never known: Old is what the last poll saw. Each poll costs a full list on
+// the server, on the wire and here, whether or not anything changed. There are
+// no indexes, and one handler. Pollers that start together ask together.
 //
 // # What BareWatch loses
 //
