@@ -80,7 +80,6 @@ func (ix *Indexer[T]) AddIndexers(indexers Indexers[T]) error {
 
 // register puts new indexes in force for writers, and returns the state before.
 func (ix *Indexer[T]) register(indexers Indexers[T]) ([]*index[T], *Snapshot[T], error) {
-	indexers = maps.Clone(indexers)
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	set := ix.set.Load()

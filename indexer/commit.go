@@ -89,11 +89,8 @@ func skip[T metav1.Object](o *op[T], old *entry[T]) bool {
 	case opSet:
 		return o.item.SameVersion(old.item)
 	case opSetNewer:
-		if o.item.UID != old.item.UID {
-			return false
-		}
-		c, err := object.CompareVersions(o.item.ResourceVersion, old.item.ResourceVersion)
-		return err == nil && c <= 0 || o.item.SameVersion(old.item)
+		return o.item.SameVersion(old.item) ||
+			o.item.UID == old.item.UID && object.Newer(old.item.ResourceVersion, o.item.ResourceVersion)
 	case opDelete:
 		return recreated(&old.item, &o.item)
 	}

@@ -62,7 +62,7 @@ func (ix *Indexer[T]) tryReplace(r *replacement[T], before **Snapshot[T], rv str
 		if ix.primary.find(item.Key, &p) {
 			old = p.val()
 		}
-		ix.putAt(&p, item, old, r.valuesFor(i, old))
+		ix.putAt(&p, item, old, r.vals[i])
 	}
 	ix.finish(len(r.deletes)+len(r.sets) > 0, rv)
 	return ix.snapshotLocked(), true
@@ -189,15 +189,6 @@ func (r *replacement[T]) ask(i int, set *indexSet[T], list []*index[T], scratch 
 	}
 	if r.vals[i] = set.none; len(vals) > 0 {
 		r.vals[i] = newValues(set.generation, vals)
-	}
-	return vals
-}
-
-// valuesFor is like the function of that name, without another copy.
-func (r *replacement[T]) valuesFor(i int, old *entry[T]) *values {
-	vals := r.vals[i]
-	if old != nil && old.vals.generation == vals.generation && slices.Equal(old.vals.list, vals.list) {
-		return old.vals
 	}
 	return vals
 }

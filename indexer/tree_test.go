@@ -225,35 +225,40 @@ func FuzzTree(f *testing.F) {
 	})
 }
 
-// A shared subtree is skipped whole: the work is counted in comparisons.
-func TestDiffCostsWhatChanged(t *testing.T) {
-	var compares int
-	var tr tree[counted, *int]
+// What both views share is skipped unread: diff doesn't notice that the items
+// of all shared leaves are gone.
+func TestDiffReadsWhatChanged(t *testing.T) {
+	var tr numTree
 	const n = 100_000
-	for i := range n {
-		tr.put(counted{i, &compares}, new(int))
+	for i := range num(n) {
+		tr.put(i, new(int))
 	}
 	before := tr.snapshot()
-	for i := range 10 {
-		tr.put(counted{i * (n / 10), &compares}, new(int))
+	for i := range num(10) {
+		tr.put(i*(n/10), new(int))
 	}
-	compares = 0
+	for i := range num(3 * maxItems) { // splits leaves
+		tr.put(n+i, new(int))
+	}
+	after := tr.snapshot()
+	old := map[*node[num, *int]]bool{}
+	var p path[num, *int]
+	for before.first(&p); p.valid(); p.skip(0) {
+		old[p.node[p.depth-1]] = true
+	}
+	gone := 0
+	for after.first(&p); p.valid(); p.skip(0) {
+		if leaf := p.node[p.depth-1]; old[leaf] {
+			leaf.items = nil
+			gone++
+		}
+	}
 	changes := 0
-	diff(before, tr.snapshot(), func(x, y *int) bool { changes++; return true })
-	if changes != 10 {
-		t.Fatalf("%d changes, want 10", changes)
-	}
-	if compares > 10*2*maxItems {
-		t.Errorf("%d comparisons for 10 changes among %d items", compares, n)
+	diff(before, after, func(x, y *int) bool { changes++; return true })
+	if changes != 10+3*maxItems || gone < n/maxItems-11 {
+		t.Fatalf("%d changes, want %d; %d leaves are shared", changes, 10+3*maxItems, gone)
 	}
 }
-
-type counted struct {
-	n        int
-	compares *int
-}
-
-func (c counted) Compare(d counted) int { *c.compares++; return cmp.Compare(c.n, d.n) }
 
 func TestAscendingKeysFillLeaves(t *testing.T) {
 	var tr numTree
