@@ -25,7 +25,7 @@ import "iter"
 //	tree   snapshot, replaceAt, insertAt, deleteAt, put, remove
 
 const (
-	maxItems = 64           // of a leaf, and children of an inner node
+	maxItems = 32           // of a leaf, and children of an inner node
 	minItems = maxItems / 3 // below this a node is merged with its neighbour; lower than half, so that a node on the edge does not go back and forth
 	maxDepth = 10           // minItems^maxDepth items: more than fit in any memory
 )
