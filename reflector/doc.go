@@ -1,28 +1,28 @@
 // Package reflector keeps a sink at the state of one resource of an API
 // server: one complete list, then each change to it, for as long as it runs.
 //
-//	                 bytes                      items, events
-//	  API server ───────────▶ HTTPSource ───────────────────────▶ Reflector ──▶ Sink
-//	              list, watch   decoders: a file each               │    ▲
-//	              JSON,         jsonlist  protolist                 ▼    │
-//	              protobuf      jsonwatch protowatch                 step
-//	                                                        (a pure function)
+//	               bytes                      items, events
+//	API server ───────────▶ HTTPSource ───────────────────────▶ Reflector ──▶ Sink
+//	            list, watch   decoders: a file each               │    ▲
+//	            JSON,         jsonlist  protolist                 ▼    │
+//	            protobuf      jsonwatch protowatch                 step
+//	                                                      (a pure function)
 //
 // The reflector is a state machine. [Reflector.Run] does what the machine says
 // and tells it what came of it; the machine decides (state.go, step*.go):
 //
-//	            ┌───────────────── wait ◀──────────────┐
-//	            ▼                                      │ failed: the same page
-//	  ──▶  Listing ── last page: commit ──┐            │ again, or a new list
-//	        │   ▲                         │            │
-//	        └───┘ next page               ▼            │
-//	            ▲                      opening ────────┤ failed: the same
-//	            │ 410, too large,         │   ▲        │ version again
-//	            │ unreadable              ▼   │        │
-//	            └──── wait ◀────────── Watching ───────┘
-//	                                   │   ▲  │
-//	                                   └───┘  └ clean end: reopen where it ended
-//	                              event, bookmark
+//	          ┌───────────────── wait ◀──────────────┐
+//	          ▼                                      │ failed: the same page
+//	──▶  Listing ── last page: commit ──┐            │ again, or a new list
+//	      │   ▲                         │            │
+//	      └───┘ next page               ▼            │
+//	          ▲                      opening ────────┤ failed: the same
+//	          │ 410, too large,         │   ▲        │ version again
+//	          │ unreadable              ▼   │        │
+//	          └──── wait ◀────────── Watching ───────┘
+//	                                 │   ▲  │
+//	                                 └───┘  └ clean end: reopen where it ended
+//	                            event, bookmark
 //
 // What a list asks for, in this order, each only when the one before won't do:
 // "0", whatever the server has at hand (only before the first list is

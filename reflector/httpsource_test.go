@@ -204,6 +204,11 @@ func TestRetryAfterHeader(t *testing.T) {
 			t.Errorf("%q: %v, want %v", header, got, want)
 		}
 	}
+	// The header's code counts: it is what proxies go by, and what a body may lack.
+	_, _, err := listAll(t, sourceOf(t, answer(503, nil, strings.NewReader(`{"kind":"Status","status":"Failure","code":200}`)), podsGVR, SourceOptions[*corev1.Pod]{}))
+	if e, ok := errors.AsType[*Error](err); !ok || e.Code != 503 {
+		t.Errorf("got %#v", err)
+	}
 	h := http.Header{"Retry-After": {"7"}}
 	for _, body := range []string{"too many", `{"kind":"Status","code":429,"reason":"TooManyRequests","details":{"retryAfterSeconds":1}}`, `{"kind":"Status","code":429}`} {
 		_, _, err := listAll(t, sourceOf(t, answer(429, h, strings.NewReader(body)), podsGVR, SourceOptions[*corev1.Pod]{}))

@@ -4,186 +4,18 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
-	"reflect"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"informer.example/object"
 )
-
-type obj = *metav1.PartialObjectMetadata
-
-func item(name, rv string) object.Item[obj] {
-	o := &metav1.PartialObjectMetadata{}
-	o.Name, o.ResourceVersion, o.UID = name, rv, "u"
-	it, err := object.NewItem(o, nil)
-	if err != nil {
-		panic(err)
-	}
-	return it
-}
-
-func added(name, rv string) Event[obj]   { return Event[obj]{Type: Added, Item: item(name, rv)} }
-func deleted(name, rv string) Event[obj] { return Event[obj]{Type: Deleted, Item: item(name, rv)} }
-func bookmark(rv string) Event[obj] {
-	return Event[obj]{Type: Bookmark, Item: object.Item[obj]{ResourceVersion: rv}}
-}
-
-// fake is a scripted Source. Each request takes the next answer; what is
-// asked for when the script is over hangs until its context ends.
-type fake struct {
-	lists   []fakePage
-	watches []fakeStream
-
-	mu     sync.Mutex
-	began  time.Time
-	log    []string // requests, with the time they came
-	opened int
-	closed int
-}
-
-type fakePage struct {
-	items []object.Item[obj]
-	meta  ListMeta
-	err   error
-}
-
-type fakeStream struct {
-	err    error // of opening
-	events []Event[obj]
-	every  time.Duration // before each event, and before the end
-	end    error         // nil: none, the stream stays open
-}
-
-func (f *fake) note(format string, args ...any) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.began.IsZero() {
-		f.began = time.Now()
-	}
-	f.log = append(f.log, fmt.Sprintf("%v ", time.Since(f.began))+fmt.Sprintf(format, args...))
-}
-
-func (f *fake) requests() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.log)
-}
-
-func (f *fake) List(ctx context.Context, o ListOptions, yield func(object.Item[obj]) error) (ListMeta, error) {
-	f.note("list rv=%s match=%s limit=%d continue=%s", o.ResourceVersion, o.ResourceVersionMatch, o.Limit, o.Continue)
-	if len(f.lists) == 0 {
-		<-ctx.Done()
-		return ListMeta{}, ctx.Err()
-	}
-	p := f.lists[0]
-	f.lists = f.lists[1:]
-	for _, it := range p.items {
-		if err := yield(it); err != nil {
-			return ListMeta{}, err
-		}
-	}
-	return p.meta, p.err
-}
-
-func (f *fake) Watch(ctx context.Context, o WatchOptions) (Stream[obj], error) {
-	f.note("watch rv=%s timeout=%v", o.ResourceVersion, o.Timeout)
-	if len(f.watches) == 0 {
-		<-ctx.Done()
-		return nil, ctx.Err()
-	}
-	s := f.watches[0]
-	f.watches = f.watches[1:]
-	if s.err != nil {
-		return nil, s.err
-	}
-	f.mu.Lock()
-	f.opened++
-	f.mu.Unlock()
-	return &fakeReader{fake: f, ctx: ctx, script: s}, nil
-}
-
-type fakeReader struct {
-	fake   *fake
-	ctx    context.Context
-	script fakeStream
-	once   sync.Once
-}
-
-func (r *fakeReader) Next() (Event[obj], error) {
-	if len(r.script.events) == 0 && r.script.end == nil {
-		<-r.ctx.Done()
-		return Event[obj]{}, r.ctx.Err()
-	}
-	select {
-	case <-time.After(r.script.every):
-	case <-r.ctx.Done():
-		return Event[obj]{}, r.ctx.Err()
-	}
-	if len(r.script.events) == 0 {
-		return Event[obj]{}, r.script.end
-	}
-	ev := r.script.events[0]
-	r.script.events = r.script.events[1:]
-	return ev, nil
-}
-
-func (r *fakeReader) Close() error {
-	r.once.Do(func() {
-		r.fake.mu.Lock()
-		r.fake.closed++
-		r.fake.mu.Unlock()
-	})
-	return nil
-}
-
-func refusal(code int, reason metav1.StatusReason) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: "Failure", Code: int32(code), Reason: reason, Message: "no"}}
-}
-
-var (
-	errGone  = refusal(http.StatusGone, metav1.StatusReasonExpired)
-	errReset = errors.New("connection reset")
-	onePage  = fakePage{items: []object.Item[obj]{item("a", "5"), item("b", "7")}, meta: ListMeta{ResourceVersion: "10"}}
-)
-
-// drive runs a reflector over a script for a while, and ends it.
-func drive(t *testing.T, f *fake, o Options, last time.Duration) (*recorder[obj], Status) {
-	t.Helper()
-	var sink *recorder[obj]
-	var status Status
-	synctest.Test(t, func(t *testing.T) {
-		r := startSource[obj](t, nil, f, o)
-		time.Sleep(last)
-		synctest.Wait()
-		status, sink = r.Status(), r.sink
-		r.end()
-		if f.opened != f.closed {
-			t.Errorf("%d streams opened, %d closed", f.opened, f.closed)
-		}
-	})
-	return sink, status
-}
-
-func same(t *testing.T, what string, got []string, want ...string) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
 
 const halfway = "7m30s" // the timeout that Rand 0.5 chooses
 
@@ -302,6 +134,16 @@ func TestF28_KeyTwice(t *testing.T) {
 		words = append(words, it.Key.String()+"@"+it.ResourceVersion)
 	}
 	same(t, "items", words, "b@9", "a@5", "c@x")
+	f := &fake{
+		lists: []fakePage{
+			{items: []object.Item[obj]{item("a", "5"), item("b", "7")}, meta: ListMeta{ResourceVersion: "10", Continue: "t"}},
+			{items: []object.Item[obj]{item("b", "11")}, meta: ListMeta{ResourceVersion: "12"}},
+		},
+		watches: []fakeStream{{}},
+	}
+	sink, _ := drive(t, f, Options{}, time.Second)
+	same(t, "sink", sink.log(), "replace 2 items at 10")
+	same(t, "keys", sink.keys(), "a@5", "b@11")
 	ascending := []object.Item[obj]{item("a", "5"), item("b", "9")}
 	if got := newestOnly(ascending); &got[0] != &ascending[0] || len(got) != 2 {
 		t.Error("a sound list was touched")
@@ -433,164 +275,19 @@ func TestSinkFails(t *testing.T) {
 
 // TestP12_StopInEveryPhase: end checks that it takes no time at all.
 func TestP12_StopInEveryPhase(t *testing.T) {
-	for why, f := range map[string]*fake{
-		"listing":          {},
-		"opening a watch":  {lists: []fakePage{onePage}},
-		"reading":          {lists: []fakePage{onePage}, watches: []fakeStream{{}}},
-		"waiting to list":  {lists: []fakePage{{err: errReset}}},
-		"waiting to watch": {lists: []fakePage{onePage}, watches: []fakeStream{{err: errReset}}},
-		"relisting":        {lists: []fakePage{onePage}, watches: []fakeStream{{end: errGone}}},
+	for why, script := range map[string]func() *fake{
+		"listing":         func() *fake { return &fake{} },
+		"opening a watch": func() *fake { return &fake{lists: []fakePage{onePage}} },
+		"reading":         func() *fake { return &fake{lists: []fakePage{onePage}, watches: []fakeStream{{}}} },
+		"waiting to list": func() *fake { return &fake{lists: []fakePage{{err: errReset}}} },
+		"waiting to watch": func() *fake {
+			return &fake{lists: []fakePage{onePage}, watches: []fakeStream{{err: errReset}}}
+		},
+		"relisting": func() *fake { return &fake{lists: []fakePage{onePage}, watches: []fakeStream{{end: errGone}}} },
 	} {
 		t.Run(why, func(t *testing.T) {
-			drive(t, f, Options{}, 0)
-			drive(t, f, Options{}, time.Second)
+			drive(t, script(), Options{}, 0)
+			drive(t, script(), Options{}, time.Second)
 		})
-	}
-}
-
-// TestOnStatus: each change of the phase or the error is told, in order.
-func TestOnStatus(t *testing.T) {
-	var told []string
-	o := Options{OnStatus: func(s Status) {
-		told = append(told, fmt.Sprintf("%s %v %d", s.Phase, s.LastError, s.Attempts))
-	}}
-	f := &fake{
-		lists: []fakePage{{err: errReset}, {err: errReset}, onePage},
-		watches: []fakeStream{
-			{events: []Event[obj]{added("c", "11"), added("d", "12")}, every: time.Second, end: io.EOF},
-			{every: 10 * time.Second, end: errReset},
-			{events: []Event[obj]{added("e", "13")}},
-		},
-	}
-	drive(t, f, o, time.Minute)
-	same(t, "told", told,
-		"Listing <nil> 0",
-		"Waiting connection reset 1",
-		"Listing connection reset 1",
-		"Waiting connection reset 2",
-		"Listing connection reset 2",
-		"Watching <nil> 0",
-		"Waiting connection reset 1",
-		"Watching connection reset 1",
-		"Watching <nil> 0",
-		"Stopped <nil> 0",
-	)
-}
-
-// TestLog: trouble is one line when it begins, or changes, and one when it is
-// over.
-func TestLog(t *testing.T) {
-	var log bytes.Buffer
-	h := slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}})
-	f := &fake{
-		lists:   []fakePage{{err: errReset}, {err: errReset}, {err: errReset}, {err: refusal(403, metav1.StatusReasonForbidden)}, onePage},
-		watches: []fakeStream{{}},
-	}
-	drive(t, f, Options{Logger: slog.New(h)}, time.Minute)
-	same(t, "log", strings.Split(strings.TrimSpace(log.String()), "\n"),
-		`level=WARN msg="attempt failed" err="connection reset" attempts=1`,
-		`level=WARN msg="attempt failed" err=no attempts=4`,
-		`level=INFO msg=recovered resourceVersion=10`,
-	)
-}
-
-// TestQuarantinedEvents: what can't be used isn't applied, and is no reason to
-// stop; a deletion needs no object.
-func TestQuarantinedEvents(t *testing.T) {
-	spoil := func(ev Event[obj]) Event[obj] {
-		ev.Item.Object, ev.Quarantined = nil, errors.New("transform: no")
-		return ev
-	}
-	var told []string
-	o := Options{OnQuarantine: func(q Quarantine) { told = append(told, fmt.Sprint(q.Key, "@", q.ResourceVersion, " ", q.Err)) }}
-	first := onePage
-	first.meta.Quarantined = []Quarantine{{Key: object.Key{Name: "z"}, ResourceVersion: "9", Err: errors.New("bad")}}
-	f := &fake{
-		lists:   []fakePage{first},
-		watches: []fakeStream{{events: []Event[obj]{spoil(added("c", "11")), spoil(deleted("a", "12"))}}},
-	}
-	sink, status := drive(t, f, o, time.Minute)
-	same(t, "sink", sink.log(), "replace 2 items at 10 keep [z]", "DELETED a at 12")
-	same(t, "told", told, "z@9 bad", "c@11 transform: no", "a@12 transform: no")
-	if status.Quarantined != 3 || status.ResourceVersion != "12" || status.LastError != nil {
-		t.Errorf("status %+v", status)
-	}
-}
-
-// TestStatusIsACopy: what a caller does with it is nobody's business.
-func TestStatusIsACopy(t *testing.T) {
-	f := &fake{lists: []fakePage{onePage, onePage}, watches: []fakeStream{{end: errGone}, {}}}
-	synctest.Test(t, func(t *testing.T) {
-		r := startSource[obj](t, nil, f, Options{})
-		time.Sleep(time.Minute)
-		r.Status().Relists[RelistExpired] = 100
-		if n := r.Status().Relists[RelistExpired]; n != 1 {
-			t.Errorf("%d relists", n)
-		}
-		r.end()
-	})
-}
-
-func TestDefaults(t *testing.T) {
-	o := Options{}.withDefaults()
-	o.Logger, o.Rand = nil, nil
-	want := Options{
-		PageSize: 500, WatchTimeoutMin: 5 * time.Minute, WatchTimeoutMax: 10 * time.Minute, Slack: 30 * time.Second, ListTimeout: 90 * time.Second,
-		Backoff: Backoff{Initial: 800 * time.Millisecond, Factor: 2, Max: 30 * time.Second, Healthy: time.Minute},
-	}
-	if !reflect.DeepEqual(o, want) {
-		t.Errorf("got %+v", o)
-	}
-	o = Options{PageSize: -1, WatchTimeoutMin: time.Hour, WatchTimeoutMax: time.Minute, Backoff: Backoff{Initial: time.Hour, Factor: 0.1}}.withDefaults()
-	if o.PageSize != 0 || o.WatchTimeoutMax != time.Hour || o.Backoff.Max != time.Hour || o.Backoff.Factor != 1 {
-		t.Errorf("got %+v", o)
-	}
-}
-
-func TestClassify(t *testing.T) {
-	wrapped := func(err error) error {
-		return &Error{Op: "list", Resource: schema.GroupVersionResource{Resource: "pods"}, Err: err}
-	}
-	tooLarge := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 504, Reason: metav1.StatusReasonTimeout, Details: &metav1.StatusDetails{
-		RetryAfterSeconds: 1, Causes: []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge}},
-	}}}
-	for _, c := range []struct {
-		err  error
-		want errorClass
-		wait time.Duration
-	}{
-		{errReset, classPassing, 0},
-		{io.ErrUnexpectedEOF, classPassing, 0},
-		{context.DeadlineExceeded, classPassing, 0},
-		{&DecodeError{Err: io.ErrUnexpectedEOF}, classUndecodable, 0},
-		{errGone, classExpired, 0},
-		{refusal(410, metav1.StatusReasonGone), classExpired, 0},
-		{refusal(410, ""), classExpired, 0},
-		{tooLarge, classTooLarge, time.Second},
-		{refusal(401, metav1.StatusReasonUnauthorized), classRefused, 0},
-		{refusal(403, ""), classRefused, 0},
-		{refusal(404, ""), classRefused, 0},
-		{refusal(405, ""), classRefused, 0},
-		{refusal(0, metav1.StatusReasonForbidden), classRefused, 0},
-		{refusal(400, ""), classInvalid, 0},
-		{refusal(422, metav1.StatusReasonInvalid), classInvalid, 0},
-		{refusal(406, ""), classInvalid, 0},
-		{refusal(408, ""), classPassing, 0},
-		{refusal(429, ""), classPassing, 0},
-		{refusal(500, ""), classPassing, 0},
-		{refusal(503, ""), classPassing, 0},
-		{refusal(504, metav1.StatusReasonTimeout), classPassing, 0},
-		{apierrors.NewTooManyRequests("slow down", 7), classPassing, 7 * time.Second},
-	} {
-		for _, err := range []error{c.err, wrapped(c.err), fmt.Errorf("more: %w", c.err)} {
-			if class, wait := classify(err); class != c.want || wait != c.wait {
-				t.Errorf("%v: class %d after %v, want %d after %v", err, class, wait, c.want, c.wait)
-			}
-		}
 	}
 }
