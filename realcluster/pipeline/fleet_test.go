@@ -46,6 +46,7 @@ func newFleet(t *testing.T) *fleet {
 // start runs the informers and waits until each handler has its first picture.
 func (f *fleet) start() {
 	f.t.Helper()
+	f.write((*writer).awaitCache)
 	namespace := f.writers[0].namespace
 	for _, q := range []informer.QueueKind{informer.InOrder, informer.DeltaFIFO} {
 		f.followers = append(f.followers,
@@ -67,6 +68,16 @@ func (f *fleet) waitSynced() {
 	for _, s := range f.followers {
 		eventually(f.t, s.title()+": sync", s.hasSynced, func() string { return fmt.Sprintf("%+v", s.status()) })
 	}
+}
+
+// create makes n objects of each resource, named prefix-00, prefix-01, …
+func (f *fleet) create(prefix string, n int) {
+	f.t.Helper()
+	f.write(func(w *writer) {
+		for i := range n {
+			w.create(fmt.Sprintf("%s-%02d", prefix, i))
+		}
+	})
 }
 
 // write has every writer do the same.

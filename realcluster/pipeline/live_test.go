@@ -7,16 +7,6 @@ import (
 	"informer.example/informer"
 )
 
-// created makes n objects in each resource, named a-00, a-01, …
-func (f *fleet) create(prefix string, n int) {
-	f.t.Helper()
-	f.write(func(w *writer) {
-		for i := range n {
-			w.create(fmt.Sprintf("%s-%02d", prefix, i))
-		}
-	})
-}
-
 func TestListThenWatch(t *testing.T) { // P1, P2, P3, P6
 	t.Parallel()
 	f := newFleet(t)

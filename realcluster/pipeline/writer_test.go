@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -137,7 +138,22 @@ type version struct{ UID, ResourceVersion string }
 // state is what the server has now.
 func (w *writer) state() map[string]version {
 	w.t.Helper()
-	list, err := w.client.List(w.t.Context(), metav1.ListOptions{})
+	return w.stateAt("")
+}
+
+// awaitCache waits until the server's watch cache has all that was written. It
+// answers an informer's first list, and may lag behind.
+func (w *writer) awaitCache() {
+	w.t.Helper()
+	now := w.state()
+	eventually(w.t, "the watch cache has the "+w.resource.Resource,
+		func() bool { return maps.Equal(w.stateAt("0"), now) },
+		func() string { return fmt.Sprintf("want %v", now) })
+}
+
+func (w *writer) stateAt(resourceVersion string) map[string]version {
+	w.t.Helper()
+	list, err := w.client.List(w.t.Context(), metav1.ListOptions{ResourceVersion: resourceVersion})
 	if err != nil {
 		w.t.Fatalf("list %s: %v", w.resource.Resource, err)
 	}
