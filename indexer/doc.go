@@ -5,8 +5,8 @@
 //	             Batch ──▶ index functions ──▶ Commit        one writer at a time
 //	                       (under no lock)        │
 //	Indexer    ┌──────────────────────────────────┴────────────────────┐
-//	           │ primary tree          index tree        index tree     │
-//	           │ key ─▶ object         (value, key)      (value, key)   │
+//	           │ primary tree          index tree        index tree    │
+//	           │ key ─▶ object         (value, key)      (value, key)  │
 //	           └──────────────────────────────────┬────────────────────┘
 //	                                   Snapshot() │ O(1), copies nothing
 //	             ┌────────────────────────────────┴──┐
@@ -35,8 +35,8 @@
 //   - S6 No function of the user (index, key) runs under a lock. It may call any
 //     method of the store.
 //   - S7 The sequence number grows by one with each commit that changes an
-//     object or the resourceVersion, and else stays. The two snapshots of an
-//     unchanged store are one.
+//     object or the resourceVersion, and else stays. As long as nothing
+//     changes, indexes included, all snapshots are one.
 //   - S8 The changes of [Diff], done to the old snapshot in order, make the new
 //     one; and so do those of [Indexer.Commit] and the state before it. Except:
 //     an object stored twice by [Indexer.Add] or [Indexer.Update] in one
