@@ -34,7 +34,7 @@ pods ask for a scheduler that doesn't exist, so none of them starts.`,
 	f.IntVar(&opts.Objects, "objects", opts.Objects, "pods at the start")
 	f.IntVar(&opts.Rate, "rate", opts.Rate, "writes a second")
 	f.DurationVar(&opts.Duration, "duration", opts.Duration, "how long to write, for each subject")
-	f.StringVar((*string)(&opts.Encoding), "encoding", string(opts.Encoding), "`json|protobuf`")
+	f.StringVar((*string)(&opts.Encoding), "encoding", string(opts.Encoding), "wire format, `json|protobuf`")
 	f.StringSliceVar(&opts.Subjects, "subjects", opts.Subjects, "which to run, of "+strings.Join(compare.SubjectNames(), ","))
 	f.DurationVar(&opts.PollInterval, "poll-interval", opts.PollInterval, "pause between two polls of naive")
 	f.Uint64Var(&opts.Seed, "seed", opts.Seed, "another seed makes other writes")

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -55,7 +56,11 @@ func (e *embedded) populate(gvr schema.GroupVersionResource, objects, rate int) 
 		churn = func() { _ = e.Churn(ctx, apisim.ChurnOptions{Rate: float64(rate), Next: objects}) }
 	} else {
 		for i := range objects {
-			if _, err := e.Apply(gvr, plainObject(i, 0)); err != nil {
+			_, err := e.Apply(gvr, plainObject(i, 0))
+			if apierrors.IsNotFound(err) {
+				return nil // no such resource; the list says so better
+			}
+			if err != nil {
 				return fmt.Errorf("make an object of %s on the simulated server: %w", gvr.GroupResource(), err)
 			}
 		}

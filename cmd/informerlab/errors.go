@@ -33,7 +33,9 @@ func oneLine(err error) string {
 // plainly puts the errors of the network into words; "" for others.
 func plainly(err error) string {
 	where := "the API server"
-	if u, ok := errors.AsType[*url.Error](err); ok {
+	if e, ok := errors.AsType[*hostError](err); ok {
+		where += " at " + e.host
+	} else if u, ok := errors.AsType[*url.Error](err); ok {
 		if parsed, parseErr := url.Parse(u.URL); parseErr == nil && parsed.Host != "" {
 			where += " at " + parsed.Host
 		}
@@ -55,6 +57,15 @@ func plainly(err error) string {
 	}
 	return ""
 }
+
+// hostError adds which server an error is about.
+type hostError struct {
+	host string
+	err  error
+}
+
+func (e *hostError) Error() string { return e.err.Error() }
+func (e *hostError) Unwrap() error { return e.err }
 
 // unreachable reports whether no server could be talked to at all. A connection
 // that broke later is another matter.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
@@ -35,7 +36,9 @@ func (k *kubeconfig) config() (*rest.Config, error) {
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: k.file}
 	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: k.context}).ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("kubeconfig %s: %w", k.file, err)
+		// The parser's own words name Go types.
+		text, _, _ := strings.Cut(err.Error(), "; json parse error")
+		return nil, fmt.Errorf("kubeconfig %s: %s", k.file, text)
 	}
 	return cfg, nil
 }

@@ -50,6 +50,8 @@ type errorLine struct {
 	Type    string    `json:"type"` // ERROR
 	Reason  string    `json:"reason"`
 	Message string    `json:"message"`
+
+	fatal bool // it ends the command, which says so itself
 }
 
 // statusLine is the last one.
@@ -129,6 +131,9 @@ func (p textPrinter) answer(l answerLine) error {
 }
 
 func (p textPrinter) problem(l errorLine) error {
+	if l.fatal {
+		return nil
+	}
 	_, err := fmt.Fprintf(p.errOut, "%s ERROR   %s: %s\n", l.Time.Format(clock), l.Reason, l.Message)
 	return err
 }

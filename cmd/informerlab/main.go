@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"k8s.io/klog/v2"
 
 	"informer.example/compare"
 )
@@ -16,6 +19,9 @@ func main() {
 	// A reader of our output that goes away (as in "informerlab watch pods | head")
 	// must not kill the process before it has written --dump.
 	signal.Ignore(syscall.SIGPIPE)
+	// client-go logs to standard error what it returns as an error as well (L2).
+	klog.LogToStderr(false)
+	klog.SetOutput(io.Discard)
 	ctx, stop := untilSignal(context.Background())
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))

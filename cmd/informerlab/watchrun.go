@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,17 +61,26 @@ func (w *watching) run(ctx context.Context, name resourceName, flags watchFlags)
 	return k.follow(ctx, w, cfg, k)
 }
 
-// session is one watch on its way from start to last line.
+// session is one watch on its way from start to last line. What it has to say
+// goes through messages to one goroutine, so that an output that is stuck holds
+// up neither the informer's end nor the dump.
 type session[T metav1.Object] struct {
 	w        *watching
+	host     string
 	informer *informer.Informer[T]
 	end      context.CancelCauseFunc
+	ended    <-chan struct{} // closed by end
+	messages chan func()
 
-	mu       sync.Mutex // guards the printer and what follows
-	count    int        // objects that the handler knows of
-	isSynced bool       // SYNCED has been printed
-	trouble  string     // reason of the present error; "" when all is well
+	trouble string // reason of the present error, "" when all is well; the reflector's goroutine owns it
+
+	// The printing goroutine owns these and w.out.
+	count    int  // objects that the handler knows of
+	isSynced bool // SYNCED has been printed
 }
+
+// maxMessages is how far the output may be behind before the handler waits for it.
+const maxMessages = 1024
 
 // watchResource watches until ctx ends, or until it is clear that the first
 // list can't come.
@@ -91,7 +99,7 @@ func watchResource[T metav1.Object](ctx context.Context, w *watching, cfg *rest.
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	s := &session[T]{w: w, end: end}
+	s := &session[T]{w: w, host: cfg.Host, end: end, ended: ctx.Done(), messages: make(chan func(), maxMessages)}
 	s.informer = informer.New[T](source, informer.Options[T]{
 		Name:      fullName(k.gvr),
 		Indexers:  indexers,
@@ -110,13 +118,96 @@ func watchResource[T metav1.Object](ctx context.Context, w *watching, cfg *rest.
 			end(err)
 		}
 	}()
+	last, printed := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(printed)
+		s.printAll(last)
+	}()
 	select {
 	case <-registration.Synced():
-		s.onSynced()
+		s.post(s.printSynced)
 	case <-ctx.Done():
 	}
 	<-ctx.Done()
-	return s.finish(ctx, stopped)
+
+	waitFor(stopped, stopTime)
+	var dumpErr error
+	if w.dump != "" {
+		dumpErr = writeDump(w.dump, s.informer.Snapshot())
+	}
+	close(last)
+	waitFor(printed, lastTime) // or leave it behind: the process ends
+	return s.outcome(context.Cause(ctx), dumpErr)
+}
+
+// How long ending may take: together less than the second of L4.
+const (
+	stopTime = 500 * time.Millisecond
+	lastTime = 200 * time.Millisecond
+)
+
+func waitFor(done <-chan struct{}, limit time.Duration) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}
+
+// outcome says how the command has ended.
+func (s *session[T]) outcome(why, dumpErr error) error {
+	switch {
+	case errors.Is(why, errReaderGone), errors.Is(why, errTimeUp) && s.informer.HasSynced():
+		return dumpErr
+	case errors.Is(why, errTimeUp):
+		status := s.informer.Status()
+		trouble := "the server hasn't answered"
+		if status.LastError != nil {
+			trouble = oneLine(&hostError{s.host, status.LastError})
+		}
+		why = fmt.Errorf("%s: no complete list within %v: %s", status.Name, s.w.limit, trouble)
+	}
+	return errors.Join(why, dumpErr)
+}
+
+// post hands something to print to the printing goroutine. It waits for room
+// until the watch ends.
+func (s *session[T]) post(say func()) {
+	select {
+	case s.messages <- say:
+		return
+	default:
+	}
+	select {
+	case s.messages <- say:
+	case <-s.ended:
+	}
+}
+
+// printAll says what is posted, and the status once last is closed and all else
+// has been said.
+func (s *session[T]) printAll(last <-chan struct{}) {
+	for {
+		select {
+		case say := <-s.messages:
+			say()
+			continue
+		case <-last:
+		}
+		for len(s.messages) > 0 { // nobody else takes them
+			(<-s.messages)()
+		}
+		s.printed(s.w.out.status(s.statusLine()))
+		return
+	}
+}
+
+// printed ends the watch when its output leads nowhere.
+func (s *session[T]) printed(err error) {
+	if err != nil {
+		s.end(fmt.Errorf("%w: %w", errReaderGone, err))
+	}
 }
 
 func (s *session[T]) onEvent(e informer.Event[T]) {
@@ -125,27 +216,21 @@ func (s *session[T]) onEvent(e informer.Event[T]) {
 		ResourceVersion: e.ResourceVersion, OldResourceVersion: e.OldResourceVersion,
 		Initial: e.Initial, Source: e.Source.String(), FinalStateKnown: e.FinalStateKnown,
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !e.Initial {
-		s.printSynced() // the first list is told, whether or not its signal has come
-	}
-	switch e.Type {
-	case informer.Added:
-		s.count++
-	case informer.Deleted:
-		s.count--
-	}
-	s.printed(s.w.out.event(line))
+	s.post(func() {
+		if !e.Initial {
+			s.printSynced() // the first list is told, whether or not its signal has come
+		}
+		switch e.Type {
+		case informer.Added:
+			s.count++
+		case informer.Deleted:
+			s.count--
+		}
+		s.printed(s.w.out.event(line))
+	})
 }
 
-func (s *session[T]) onSynced() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.printSynced()
-}
-
-// printSynced prints SYNCED and the answers, once. mu is held.
+// printSynced prints SYNCED and the answers, once.
 func (s *session[T]) printSynced() {
 	if s.isSynced {
 		return
@@ -187,87 +272,30 @@ func (s *session[T]) answers() []answerLine {
 }
 
 // onStatus prints an error when it begins. Before the first sync, an error that
-// waiting can't mend ends the watch.
+// waiting can't mend ends the watch. The reflector's goroutine calls it.
 func (s *session[T]) onStatus(status reflector.Status) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	err := status.LastError
-	if err == nil {
+	if status.LastError == nil {
 		s.trouble = ""
 		return
 	}
+	err := &hostError{s.host, status.LastError}
+	fatal := !s.informer.HasSynced() && (unreachable(err) || refused(err))
 	if reason := reasonWord(err); reason != s.trouble {
 		s.trouble = reason
-		s.printed(s.w.out.problem(errorLine{Time: time.Now(), Type: "ERROR", Reason: reason, Message: oneLine(err)}))
+		s.postProblem(errorLine{Reason: reason, Message: oneLine(err), fatal: fatal})
 	}
-	if status.Lists <= 1 && !s.informer.HasSynced() && (unreachable(err) || refused(err)) {
+	if fatal {
 		s.end(err)
 	}
 }
 
 func (s *session[T]) onQuarantine(q reflector.Quarantine) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.printed(s.w.out.problem(errorLine{Time: time.Now(), Type: "ERROR", Reason: "Quarantined", Message: fmt.Sprintf("%s can't be used: %s", q.Key, oneLine(q.Err))}))
+	s.postProblem(errorLine{Reason: "Quarantined", Message: fmt.Sprintf("%s can't be used: %s", q.Key, oneLine(q.Err))})
 }
 
-// printed ends the watch when its output leads nowhere.
-func (s *session[T]) printed(err error) {
-	if err != nil {
-		s.end(fmt.Errorf("%w: %w", errReaderGone, err))
-	}
-}
-
-// How long ending may take: together less than the second of L4. A handler that
-// is stuck in writing to a full pipe must not hold up the dump.
-const (
-	stopTime = 500 * time.Millisecond
-	lastTime = 200 * time.Millisecond
-)
-
-// finish writes the dump and the last line, and says how it ended.
-func (s *session[T]) finish(ctx context.Context, stopped <-chan struct{}) error {
-	waitFor(stopped, stopTime)
-	var dumpErr error
-	if s.w.dump != "" {
-		dumpErr = writeDump(s.w.dump, s.informer.Snapshot())
-	}
-	printed := make(chan struct{})
-	go func() { // abandoned if the output is stuck: the process ends
-		defer close(printed)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.printed(s.w.out.status(s.statusLine()))
-	}()
-	waitFor(printed, lastTime)
-
-	why := context.Cause(ctx)
-	switch {
-	case errors.Is(why, errReaderGone):
-		return dumpErr
-	case errors.Is(why, errTimeUp) && s.informer.HasSynced():
-		return dumpErr
-	case errors.Is(why, errTimeUp):
-		// Has ended by now, so this doesn't wait.
-		return errors.Join(fmt.Errorf("%s: no first list within %v%s", s.informer.Status().Name, s.w.limit, lastErrorOf(s.informer.Status())), dumpErr)
-	}
-	return errors.Join(why, dumpErr)
-}
-
-func lastErrorOf(status informer.Status) string {
-	if status.LastError == nil {
-		return ": the server hasn't answered"
-	}
-	return ": " + oneLine(status.LastError)
-}
-
-func waitFor(done <-chan struct{}, limit time.Duration) {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
-	}
+func (s *session[T]) postProblem(line errorLine) {
+	line.Time, line.Type = time.Now(), "ERROR"
+	s.post(func() { s.printed(s.w.out.problem(line)) })
 }
 
 func (s *session[T]) statusLine() statusLine {
@@ -281,7 +309,7 @@ func (s *session[T]) statusLine() statusLine {
 		line.Relists[string(reason)] = n
 	}
 	if status.LastError != nil {
-		text := oneLine(status.LastError)
+		text := oneLine(&hostError{s.host, status.LastError})
 		line.LastError = &text
 	}
 	return line
