@@ -23,7 +23,7 @@ type applier[T metav1.Object] struct {
 	batch    indexer.Batch[T]
 	pending  int    // deltas in batch
 	source   Source // of the deltas in batch
-	rv       string // the resourceVersion of the newest delta that was applied or staged
+	rv       string // the version that the store stands for once the batch is committed; "" is as before
 }
 
 // run applies until ctx ends or the queue is closed.
@@ -79,23 +79,22 @@ func (a *applier[T]) applyGrouped(deltas []deltafifo.Delta[T]) error {
 	return nil
 }
 
-// stage puts one delta into the batch.
+// stage puts one delta into the batch. The batch stands for the last version
+// that a delta of it says.
 func (a *applier[T]) stage(d *deltafifo.Delta[T]) {
+	if rv := d.Version(); rv != "" {
+		a.rv = rv
+	}
 	switch d.Type {
-	case deltafifo.Bookmark:
-		a.rv = newest(a.rv, d.Item.ResourceVersion)
-		return
 	case deltafifo.Replaced:
 		a.batch.Set(d.Item)
 	case deltafifo.Added, deltafifo.Updated:
 		a.batch.SetNewer(d.Item)
-		a.rv = newest(a.rv, d.Item.ResourceVersion)
 	case deltafifo.Deleted:
 		if d.FinalStateUnknown {
 			a.batch.Delete(object.Item[T]{Key: d.Item.Key})
 		} else {
 			a.batch.Delete(d.Item)
-			a.rv = newest(a.rv, d.Item.ResourceVersion)
 		}
 	default: // Sync: nothing changed, and handlers resync from a snapshot
 		return
@@ -135,13 +134,4 @@ func (a *applier[T]) listSource() Source {
 		return FromRelist
 	}
 	return FromList
-}
-
-// newest keeps the store's version from going backwards where deltas of
-// several keys come out of order, as a DeltaFIFO hands them over.
-func newest(have, rv string) string {
-	if have == "" || !object.Newer(have, rv) {
-		return rv
-	}
-	return have
 }
