@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"net/http"
 	"runtime"
 	"strings"
 	"testing"
@@ -329,17 +330,19 @@ func TestUnstructuredWithoutKind(t *testing.T) {
 
 func FuzzJSONList(f *testing.F) {
 	rec := recording(f)
-	for _, name := range []string{"pods-list-page3-json", "widgets-list-json", "pods-list-empty-json", "pods-list-forbidden-json"} {
+	for _, name := range []string{"widgets-list-json", "pods-list-empty-json", "pods-list-forbidden-json"} {
 		f.Add(rec[name].body)
 	}
+	f.Add([]byte(`{"items":[{"metadata":{"name":"a"}}],"metadata":{"resourceVersion":"7"},"kind":"XList"}`))
 	fuzzList(f)
 }
 
 func FuzzProtoList(f *testing.F) {
 	rec := recording(f)
-	for _, name := range []string{"pods-list-page3-protobuf", "pods-metadata-list-protobuf", "pods-list-empty-protobuf", "pods-list-forbidden-protobuf"} {
+	for _, name := range []string{"widgets-metadata-list-protobuf", "pods-list-empty-protobuf", "pods-list-forbidden-protobuf"} {
 		f.Add(rec[name].body)
 	}
+	f.Add(pbEnvelope("PodList", pbBytes(listItems, pbPod(f, "a")), pbString(9, "x"), pbMeta("7", "c")))
 	fuzzList(f)
 }
 
@@ -347,13 +350,17 @@ func FuzzProtoList(f *testing.F) {
 // wherever reads end.
 func fuzzList(f *testing.F) {
 	const limit = 64 << 10
-	f.Fuzz(func(t *testing.T, body []byte) {
+	var body []byte
+	src := sourceOf(f, respond(func(r *http.Request) (*http.Response, error) {
+		return answer(200, nil, bytes.NewReader(body))(r)
+	}), podsGVR, SourceOptions[*corev1.Pod]{MaxItemBytes: limit})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		body = b
 		got, head, err := names(bytes.NewReader(body), limit)
 		again, head2, err2 := names(iotest.HalfReader(bytes.NewReader(body)), limit)
 		if len(body) < limit && ((err == nil) != (err2 == nil) || head != head2 || strings.Join(got, " ") != strings.Join(again, " ")) {
 			t.Fatalf("%q %+v %v, but in pieces %q %+v %v", got, head, err, again, head2, err2)
 		}
-		src := sourceOf(t, answer(200, nil, bytes.NewReader(body)), podsGVR, SourceOptions[*corev1.Pod]{MaxItemBytes: limit})
 		listAll(t, src)
 	})
 }

@@ -309,12 +309,17 @@ func FuzzProtoWatch(f *testing.F) {
 
 func fuzzWatch(f *testing.F) {
 	const limit = 64 << 10
-	f.Fuzz(func(t *testing.T, body []byte) {
+	var body []byte
+	src := sourceOf(f, respond(func(r *http.Request) (*http.Response, error) {
+		return answer(200, nil, bytes.NewReader(body))(r)
+	}), podsGVR, SourceOptions[*corev1.Pod]{MaxFrameBytes: limit})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		body = b
 		got, err := frames(bytes.NewReader(body), limit)
 		again, err2 := frames(iotest.HalfReader(bytes.NewReader(body)), limit)
 		if len(body) < limit && ((err == io.EOF) != (err2 == io.EOF) || strings.Join(got, ",") != strings.Join(again, ",")) {
 			t.Fatalf("%q %v, but in pieces %q %v", got, err, again, err2)
 		}
-		watchAll(t, sourceOf(t, answer(200, nil, bytes.NewReader(body)), podsGVR, SourceOptions[*corev1.Pod]{MaxFrameBytes: limit}))
+		watchAll(t, src)
 	})
 }
