@@ -229,8 +229,8 @@ func TestD12_WaitForSyncSaysWhyNot(t *testing.T) {
 			t.Fatalf("error %v, want a *NotSyncedError", err)
 		case !errors.Is(err, context.DeadlineExceeded):
 			t.Errorf("error %v doesn't wrap the context's", err)
-		case !apierrors.IsForbidden(notSynced.Status.LastError):
-			t.Errorf("last error %v, want the server's refusal", notSynced.Status.LastError)
+		case !apierrors.IsForbidden(notSynced.Status.LastError) || !apierrors.IsForbidden(err):
+			t.Errorf("last error %v, want the server's refusal, also found from outside", notSynced.Status.LastError)
 		case notSynced.Status.Attempts < 3:
 			t.Errorf("%d attempts in a minute", notSynced.Status.Attempts)
 		}

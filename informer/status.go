@@ -44,8 +44,9 @@ type HandlerStatus struct {
 	FellBehind uint64 // times that it had more than MaxLag events waiting
 }
 
-// NotSyncedError says why an informer has not synced. It wraps the cause: the
-// context's error, [ErrStopped], or the error that ended Run.
+// NotSyncedError says why an informer has not synced. It wraps the cause (the
+// context's error, [ErrStopped], or the error that ended Run) and the last
+// error that the server answered with.
 type NotSyncedError struct {
 	Status Status
 	Err    error
@@ -69,4 +70,11 @@ func (e *NotSyncedError) Error() string {
 	return b.String()
 }
 
-func (e *NotSyncedError) Unwrap() error { return e.Err }
+// Unwrap returns the cause and, so that apierrors.IsForbidden and the like
+// find it, the last error of the server.
+func (e *NotSyncedError) Unwrap() []error {
+	if e.Status.LastError == nil {
+		return []error{e.Err}
+	}
+	return []error{e.Err, e.Status.LastError}
+}
