@@ -3,6 +3,7 @@ package compare
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -71,8 +72,8 @@ func startCluster(ctx context.Context, kubeconfig, contextName string) (server, 
 	c.to = target{Kubeconfig: kubeconfig, Context: contextName, Namespace: c.namespace}
 	serviceAccount := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}}
 	if _, err := client.CoreV1().ServiceAccounts(c.namespace).Create(ctx, serviceAccount, metav1.CreateOptions{}); err != nil {
-		_ = c.close(ctx)
-		return nil, fmt.Errorf("make a service account in namespace %s: %w", c.namespace, err)
+		err = fmt.Errorf("make a service account in namespace %s: %w", c.namespace, err)
+		return nil, errors.Join(err, c.close(ctx))
 	}
 	return c, nil
 }
@@ -232,7 +233,7 @@ func (c *cluster) close(ctx context.Context) error {
 	defer cancel()
 	err := c.client.CoreV1().Namespaces().Delete(ctx, c.namespace, metav1.DeleteOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("remove namespace %s: %w; remove it by hand: kubectl delete namespace %s", c.namespace, err, c.namespace)
+		return &CleanupError{Namespace: c.namespace, Err: err}
 	}
 	_ = c.client.CoreV1().Pods(c.namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
 	return nil

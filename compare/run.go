@@ -21,7 +21,8 @@ type run struct {
 // removes what it made, and returns the context's cause.
 //
 // Errors are an [*OptionError], a [*SubjectError], or an error about the
-// server. A subject that does not converge is no error of Run; ask
+// server; joined with a [*CleanupError] if something that was made is left. A
+// subject that does not converge is no error of Run; ask
 // [Result.Err].
 func Run(ctx context.Context, opts Options) (Result, error) {
 	opts = opts.WithDefaults()
@@ -39,10 +40,14 @@ func Run(ctx context.Context, opts Options) (Result, error) {
 	r.result.Environment = environment()
 	r.result.Config = r.config()
 	if err := r.compare(ctx); err != nil {
-		if ctx.Err() != nil {
-			return Result{}, context.Cause(ctx)
+		if ctx.Err() == nil {
+			return Result{}, err
 		}
-		return Result{}, err
+		why := context.Cause(ctx)
+		if left, ok := errors.AsType[*CleanupError](err); ok {
+			return Result{}, errors.Join(why, left)
+		}
+		return Result{}, why // the rest is its consequence
 	}
 	return r.result, nil
 }
@@ -71,6 +76,18 @@ func (e *SubjectError) Error() string {
 }
 
 func (e *SubjectError) Unwrap() error { return e.Err }
+
+// CleanupError says what is left on the cluster.
+type CleanupError struct {
+	Namespace string
+	Err       error
+}
+
+func (e *CleanupError) Error() string {
+	return fmt.Sprintf("namespace %s is left on the cluster: %v; remove it by: kubectl delete namespace %s", e.Namespace, e.Err, e.Namespace)
+}
+
+func (e *CleanupError) Unwrap() error { return e.Err }
 
 func (r *run) config() Config {
 	o := r.opts

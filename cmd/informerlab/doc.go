@@ -10,7 +10,7 @@
 // # Promises
 //
 //   - L1 Exit codes: 0 done; 1 it failed; 2 the command line is wrong; 130
-//     ended by Ctrl-C, 143 by SIGTERM.
+//     ended by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.
 //   - L2 An error is one line on standard error that says what failed, on what,
 //     and what to do. No stack, no Go type.
 //   - L3 Results go to standard output, everything else to standard error.

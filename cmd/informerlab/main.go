@@ -40,12 +40,13 @@ func (e *interrupted) exitCode() int {
 	return exitFailed
 }
 
-// untilSignal ends the context at the first SIGINT or SIGTERM. The second one
-// kills the process in the operating system's way.
+// untilSignal ends the context at the first SIGINT, SIGTERM or SIGHUP (the
+// terminal was closed). The second one kills the process in the operating
+// system's way.
 func untilSignal(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		defer signal.Stop(signals)
 		select {

@@ -32,17 +32,34 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if cmd != nil {
 		name = cmd.CommandPath()
 	}
-	var stop *interrupted
-	var usage *usageError
-	switch {
-	case errors.As(err, &stop):
+	return report(stderr, name, err)
+}
+
+// report says what failed and returns the exit code for it.
+func report(stderr io.Writer, name string, err error) int {
+	if stop, ok := errors.AsType[*interrupted](err); ok {
+		// Whoever pressed Ctrl-C knows; what went wrong on the way out is news.
+		for _, other := range joined(err) {
+			if _, ok := errors.AsType[*interrupted](other); !ok {
+				fmt.Fprintf(stderr, "%s: %s\n", name, oneLine(other))
+			}
+		}
 		return stop.exitCode()
-	case errors.As(err, &usage):
+	}
+	if _, ok := errors.AsType[*usageError](err); ok {
 		fmt.Fprintf(stderr, "%s: %s; see '%s --help'\n", name, oneLine(err), name)
 		return exitUsage
 	}
 	fmt.Fprintf(stderr, "%s: %s\n", name, oneLine(err))
 	return exitFailed
+}
+
+// joined are the parts of an error made by errors.Join.
+func joined(err error) []error {
+	if j, ok := err.(interface{ Unwrap() []error }); ok {
+		return j.Unwrap()
+	}
+	return []error{err}
 }
 
 func newRoot() *cobra.Command {

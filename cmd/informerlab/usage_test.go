@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -178,6 +180,28 @@ func TestParseResource(t *testing.T) {
 			}
 			if known != tt.known {
 				t.Fatalf("taken for %q, want %q", known, tt.known)
+			}
+		})
+	}
+}
+
+func TestReport(t *testing.T) {
+	stop := &interrupted{os.Interrupt}
+	for _, tt := range []struct {
+		why  string
+		err  error
+		code int
+		want string
+	}{
+		{"Ctrl-C needs no words", stop, 130, ""},
+		{"what went wrong on the way out does", errors.Join(stop, errors.New("the dump failed")), 130, "x: the dump failed\n"},
+		{"several failures are one line", errors.Join(errors.New("a"), errors.New("b")), 1, "x: a; b\n"},
+		{"usage", usagef("no"), 2, "x: no; see 'x --help'\n"},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			var stderr bytes.Buffer
+			if code := report(&stderr, "x", tt.err); code != tt.code || stderr.String() != tt.want {
+				t.Errorf("exit %d, %q; want %d, %q", code, stderr.String(), tt.code, tt.want)
 			}
 		})
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/api/validation/path"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -104,8 +103,8 @@ func (f *watchFlags) check(cmd *cobra.Command, name resourceName) (*watching, er
 	if f.cluster.file != "" && (cmd.Flags().Changed("objects") || cmd.Flags().Changed("rate")) {
 		return nil, usagef("--objects and --rate are for the simulated server; nothing is written to a real one")
 	}
-	if problems := path.IsValidPathSegmentName(f.namespace); len(problems) > 0 {
-		return nil, usagef("--namespace %q: %s", f.namespace, problems[0])
+	if f.namespace != "" && !namePattern.MatchString(f.namespace) {
+		return nil, usagef("--namespace %q: a namespace has only lower case letters, digits and dashes", f.namespace)
 	}
 	if f.namespace != "" && isKnown && !known.namespaced {
 		return nil, usagef("--namespace: %s are not in namespaces", name.resource)

@@ -180,8 +180,8 @@ func (w *watched) start(ctx context.Context, out io.Writer, change func(*watchin
 	go func() { w.done <- followPods(ctx, asked, w.Config(), builtins()[0]) }()
 }
 
-// stop ends the watch and returns how it ended and its lines.
-func (w *watched) stop(why error) (error, []map[string]any) {
+// stop ends the watch and returns its lines and how it ended.
+func (w *watched) stop(why error) ([]map[string]any, error) {
 	w.end(why)
 	err := <-w.done
 	w.mu.Lock()
@@ -193,7 +193,7 @@ func (w *watched) stop(why error) (error, []map[string]any) {
 			all = append(all, line)
 		}
 	}
-	return err, all
+	return all, err
 }
 
 func ofType(all []map[string]any, kind string) (found []map[string]any) {
@@ -236,7 +236,7 @@ func TestWatchReportsTrouble(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		err, all := w.stop(errStop)
+		all, err := w.stop(errStop)
 		if !errors.Is(err, errStop) {
 			t.Fatalf("err = %v", err)
 		}
@@ -278,7 +278,7 @@ func TestWatchBeforeSync(t *testing.T) {
 				w.start(t.Context(), nil, nil)
 				time.Sleep(time.Hour) // virtual
 				ended := len(w.done) > 0
-				err, all := w.stop(errStop)
+				all, err := w.stop(errStop)
 				trouble := ofType(all, "ERROR")
 				if ended != tt.fatal || len(trouble) != 1 || trouble[0]["reason"] != tt.want {
 					t.Fatalf("ended by itself: %v, err %v, ERROR lines %v; want %v and %s", ended, err, trouble, tt.fatal, tt.want)
@@ -307,7 +307,7 @@ func TestWatchAfterLostHistory(t *testing.T) {
 		w.Compact()
 		w.SetFault(nil)
 		time.Sleep(5 * time.Minute) // virtual
-		_, all := w.stop(errStop)
+		all, _ := w.stop(errStop)
 		deleted := ofType(all, "DELETED")
 		if len(deleted) != 1 || deleted[0]["source"] != "relist" || deleted[0]["finalStateKnown"] != false || deleted[0]["key"] != gone.Namespace+"/"+gone.Name {
 			t.Errorf("DELETED lines: %v", deleted)
@@ -327,7 +327,7 @@ func TestL5StuckOutput(t *testing.T) {
 		w.start(t.Context(), out, nil)
 		synctest.Wait()
 		begin := time.Now()
-		err, _ := w.stop(errStop)
+		_, err := w.stop(errStop)
 		if took := time.Since(begin); !errors.Is(err, errStop) || took > time.Second {
 			t.Errorf("err %v after %v", err, took)
 		}
