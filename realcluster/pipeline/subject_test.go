@@ -211,11 +211,15 @@ func (s *subject[T]) stop(t *testing.T) {
 		return
 	}
 	s.ended <- nil // stop may be called again
-	utilnet.CloseIdleConnectionsFor(s.roundTripper)
-	left := goroutinesOf(s.label())
-	poll := time.NewTicker(10 * time.Millisecond) // connections take a moment to close
+	// A connection is idle only once its last stream has ended, a moment after Run.
+	look := func() string {
+		utilnet.CloseIdleConnectionsFor(s.roundTripper)
+		return goroutinesOf(s.label())
+	}
+	left := look()
+	poll := time.NewTicker(10 * time.Millisecond)
 	defer poll.Stop()
-	for deadline := time.Now().Add(patience); left != "" && time.Now().Before(deadline); left = goroutinesOf(s.label()) {
+	for deadline := time.Now().Add(patience); left != "" && time.Now().Before(deadline); left = look() {
 		<-poll.C
 	}
 	if left != "" {
@@ -230,8 +234,9 @@ func goroutinesOf(label string) string {
 		return err.Error()
 	}
 	var left []string
+	want := fmt.Sprintf("{%q:%q}", "subject", label)
 	for stack := range strings.SplitSeq(profile.String(), "\n\n") {
-		if strings.Contains(stack, fmt.Sprintf("{%q:%q}", "subject", label)) {
+		if strings.Contains(stack, want) {
 			left = append(left, stack)
 		}
 	}
