@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -34,8 +33,8 @@ func newObjectDecoder[T metav1.Object](newT func() T, keyFunc object.KeyFunc[T],
 // err means that not even its identity could be read. The list's TypeMeta is
 // what an item of an Unstructured list may lack.
 func (d *objectDecoder[T]) decode(raw []byte, enc encoding, list metav1.TypeMeta) (it object.Item[T], bad, err error) {
-	obj := d.newT()
-	if bad := unmarshal(raw, enc, obj); bad != nil {
+	obj, bad := d.unmarshal(raw, enc)
+	if bad != nil {
 		it, err := d.unread(raw, enc, bad)
 		return it, bad, err
 	}
@@ -79,19 +78,25 @@ func (d *objectDecoder[T]) unread(raw []byte, enc encoding, bad error) (it objec
 	return it, nil
 }
 
-func unmarshal(raw []byte, enc encoding, obj any) error {
-	if enc == encProtobuf {
-		p, ok := obj.(protobufObject)
-		if !ok {
-			return fmt.Errorf("the server sent protobuf, which %T can't read", obj)
-		}
-		return p.Unmarshal(raw)
+func (d *objectDecoder[T]) unmarshal(raw []byte, enc encoding) (T, error) {
+	if enc == encJSON {
+		return decodeJSON(raw, d.newT, jsonTarget)
 	}
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		// Not through its own UnmarshalJSON, which parses twice.
-		return json.Unmarshal(raw, &u.Object, jsonObjects)
+	obj := d.newT()
+	p, ok := any(obj).(protobufObject)
+	if !ok {
+		return obj, fmt.Errorf("the server sent protobuf, which %T can't read", obj)
 	}
-	return json.Unmarshal(raw, obj, jsonObjects)
+	return obj, p.Unmarshal(raw)
+}
+
+// jsonTarget is where an object's JSON goes: not through Unstructured's own
+// UnmarshalJSON, which parses twice.
+func jsonTarget[T any](obj T) any {
+	if u, ok := any(obj).(*unstructured.Unstructured); ok {
+		return &u.Object
+	}
+	return obj
 }
 
 // settleTypeMeta makes an object's kind and apiVersion the same however it
