@@ -23,6 +23,13 @@ func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(fo
 
 // oneLine says what failed in one line (L2).
 func oneLine(err error) string {
+	if parts := joined(err); len(parts) > 1 {
+		var texts []string
+		for _, part := range parts {
+			texts = append(texts, oneLine(part))
+		}
+		return strings.Join(texts, "; ")
+	}
 	text := err.Error()
 	if plain := plainly(err); plain != "" {
 		text = plain
