@@ -119,6 +119,8 @@ func (c *Cluster) start(ctx context.Context, opts Options) error {
 	}
 	server.Out, server.Err = serverLog, serverLog
 	store.Out, store.Err = storeLog, storeLog
+	// Asked to stop, the server would wait a minute for open watches.
+	server.Configure().Set("shutdown-watch-termination-grace-period", "1s")
 	for name, values := range opts.APIServerFlags {
 		server.Configure().Set(name, values...)
 	}

@@ -33,8 +33,6 @@ func run(m *testing.M) int {
 		APIServerFlags: map[string][]string{
 			// Secrets are served from etcd itself, so a compaction shows without a restart.
 			"watch-cache-sizes": {"secrets#0"},
-			// Without it a server that is asked to stop waits a minute for open watches.
-			"shutdown-watch-termination-grace-period": {"1s"},
 		},
 		CRDs: []*apiextensionsv1.CustomResourceDefinition{wire.WidgetCRD()},
 	}, func(c *realcluster.Cluster) { cluster = c })
