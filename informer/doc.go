@@ -45,11 +45,12 @@
 //   - H3 A list is one commit. No reader and no handler sees half of one, and
 //     objects that are the same version as before are not told.
 //   - H4 The calls of one handler never overlap, and those about one key come
-//     in the server's order. Events about different keys come in the server's
-//     order too, but for lists and differences, which come in the order of keys.
+//     in the server's order. Live events about different keys come in the
+//     server's order too, except through a DeltaFIFO, which groups them by key.
+//     Lists and differences come in the order of keys.
 //   - H5 An object that was deleted and made anew under the same name is told
-//     as Deleted, then Added, also when a list finds it. Readers never see the
-//     name missing in between.
+//     as Deleted, then Added, also when a list finds it. Where one list or one
+//     event brings both, readers never see the name missing in between.
 //   - H6 A handler is told every event while fewer than MaxLag wait for it.
 //     Beyond that it is told differences, one for each key. The memory that a
 //     blocked handler costs is bounded by the objects that live, not by the

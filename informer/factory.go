@@ -199,18 +199,21 @@ func (f *Factory) Start(ctx context.Context) {
 
 // WaitForCacheSync returns nil once every informer that was started has
 // synced. When ctx ends first, it returns a [*NotSyncedError] for each that
-// has not, joined.
+// has not, joined. After Shutdown, that includes those that never ran.
 func (f *Factory) WaitForCacheSync(ctx context.Context) error {
+	var errs []error
 	f.mu.Lock()
 	var started []runner
 	for _, entry := range f.informers {
-		if entry.started {
+		switch {
+		case entry.started:
 			started = append(started, entry.informer)
+		case f.stopped: // and never will be
+			errs = append(errs, &NotSyncedError{Status: entry.informer.Status(), Err: ErrStopped})
 		}
 	}
 	f.mu.Unlock()
 	slices.SortFunc(started, func(a, b runner) int { return cmp.Compare(a.Status().Name, b.Status().Name) })
-	var errs []error
 	for _, i := range started {
 		errs = append(errs, i.WaitForSync(ctx))
 	}

@@ -95,3 +95,14 @@ func TestForUnknownType(t *testing.T) {
 		t.Error("For a type of one's own: no error")
 	}
 }
+
+func TestWaitAfterShutdown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, _ := podInformer(t, apisim.New())
+		f.Shutdown()
+		f.Start(t.Context())
+		if err := f.WaitForCacheSync(t.Context()); !errors.Is(err, informer.ErrStopped) {
+			t.Errorf("%v, want ErrStopped: nothing has run", err)
+		}
+	})
+}

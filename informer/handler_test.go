@@ -120,6 +120,61 @@ func TestP8_BlockedHandlerCostsNoMemoryPerEvent(t *testing.T) {
 	})
 }
 
+// A handler that blocked in a live event once kept every later segment alive,
+// through the closure that it was being told from.
+func TestH6_BlockedInALiveEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := apisim.New(apisim.WithHistory(8))
+		f, pods := podInformer(t, server, informer.WithMaxLag(8))
+		start(t, f)
+		gate := make(chan struct{})
+		defer close(gate)
+		addHandler(t, pods, informer.HandlerFunc[pod](func(event) { <-gate }))
+		synctest.Wait() // on the log
+		create(t, server, "ns", "a")
+		synctest.Wait()
+		var before int64
+		for i := range 200 {
+			p := newPod("ns", "a", "Running")
+			p.Annotations = map[string]string{"x": strings.Repeat("x", 100_000), "n": strconv.Itoa(i)}
+			if _, err := server.Apply(podsGVR, p); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if i == 50 {
+				before = liveHeap()
+			}
+		}
+		if grown := liveHeap() - before; grown > 5<<20 {
+			t.Errorf("the heap grew by %d kB over 150 updates of one object", grown>>10)
+		}
+	})
+}
+
+// What a handler missed comes in the order of keys, also where the pending
+// events and the rest are put together (H4).
+func TestH4_DifferenceIsInKeyOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := apisim.New()
+		f, pods := podInformer(t, server, informer.WithMaxLag(2))
+		start(t, f)
+		h := newRecorder(t, "handler")
+		h.gate = make(chan struct{})
+		addHandler(t, pods, h)
+		synctest.Wait() // on the log
+		for _, name := range []string{"m", "z", "y", "x", "b", "a"} {
+			create(t, server, "ns", name)
+			synctest.Wait()
+		}
+		setPhase(t, server, "ns", "z", "Running")
+		synctest.Wait()
+		close(h.gate)
+		synctest.Wait()
+		h.wants("ADDED ns/m watch", "ADDED ns/a watch", "ADDED ns/b watch", "ADDED ns/x watch", "ADDED ns/y watch", "ADDED ns/z watch")
+		h.checkCurrent(server, pods)
+	})
+}
+
 func liveHeap() int64 {
 	runtime.GC()
 	runtime.GC()

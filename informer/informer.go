@@ -74,29 +74,35 @@ func New[T metav1.Object](source reflector.Source[T], opts Options[T]) *Informer
 // goroutine of the informer has ended. It waits for a handler's running call,
 // but makes no further one: events that are pending then are not told.
 //
-// Run returns nil when ctx ended it, [ErrAlreadyRun] on a second call, and
-// the error that made going on pointless if the reflector is set to fail fast.
-func (i *Informer[T]) Run(ctx context.Context) error {
+// Run returns nil when ctx ended it, [ErrAlreadyRun] on a second call,
+// [ErrCutShort] when one of the user's functions did, and the error that made
+// going on pointless if the reflector is set to fail fast.
+func (i *Informer[T]) Run(parent context.Context) (err error) {
 	if i.hasRun.Swap(true) {
 		return ErrAlreadyRun
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	context.AfterFunc(ctx, func() { close(i.stopping) })
-
+	ctx, cancel := context.WithCancel(parent)
 	i.hub.start()
-	var loop sync.WaitGroup
-	loop.Go(func() { (&applier[T]{informer: i}).run(ctx) })
-
-	err := i.reflector.Run(ctx)
-
-	cancel()
-	i.queue.Close()
-	loop.Wait()
-	i.hub.stop()
-	i.failure = err
-	close(i.stopped)
-	return err
+	var loops sync.WaitGroup
+	loops.Go(func() { <-ctx.Done(); close(i.stopping) })
+	loops.Go(func() {
+		defer cancel() // without it nothing is applied any more
+		(&applier[T]{informer: i}).run(ctx)
+	})
+	// Deferred, so that a user's function that ends the goroutine leaves
+	// nobody waiting.
+	defer func() {
+		cancel()
+		i.queue.Close()
+		loops.Wait()
+		i.hub.stop()
+		if err == nil && parent.Err() == nil {
+			err = ErrCutShort
+		}
+		i.failure = err
+		close(i.stopped)
+	}()
+	return i.reflector.Run(ctx)
 }
 
 // AddEventHandler registers a handler. It is told every object in the store
@@ -231,7 +237,7 @@ func (i *Informer[T]) Events(ctx context.Context) iter.Seq[Event[T]] {
 		for {
 			select {
 			case e := <-events:
-				if !yield(e) {
+				if ctx.Err() != nil || !yield(e) {
 					return
 				}
 			case <-ctx.Done():

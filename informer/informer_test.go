@@ -3,6 +3,7 @@ package informer_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"runtime"
 	"slices"
@@ -391,6 +392,58 @@ func TestEventsIterator(t *testing.T) {
 		f.Shutdown()
 		for range pods.Events(t.Context()) {
 			t.Error("a stopped informer yielded an event")
+		}
+	})
+}
+
+func TestEventsYieldsNothingAfterItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := apisim.New()
+		for i := range 50 {
+			create(t, server, "ns", fmt.Sprintf("p%02d", i))
+		}
+		f, pods := podInformer(t, server)
+		start(t, f)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		n := 0
+		for range pods.Events(ctx) {
+			n++
+			cancel()
+			synctest.Wait()
+		}
+		if n != 1 {
+			t.Errorf("%d events after the context had ended", n-1)
+		}
+	})
+}
+
+// A user's function that ends the goroutine it is called on must not leave
+// others waiting: t.FailNow in an index function is enough.
+func TestGoexitInUserFunctions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := apisim.New()
+		f, pods := podInformer(t, server)
+		start(t, f)
+		err := pods.AddIndexers(indexer.Indexers[pod]{"x": func(pod) ([]string, error) { runtime.Goexit(); return nil, nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reg := addHandler(t, pods, newRecorder(t, "handler"))
+		create(t, server, "ns", "a")
+		<-reg.Done()
+
+		source, err := reflector.NewHTTPSource(server.Config(), podsGVR, reflector.SourceOptions[pod]{
+			Transform: func(p pod) (pod, error) { runtime.Goexit(); return p, nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := informer.New(source, informer.Options[pod]{})
+		reg = addHandler(t, i, newRecorder(t, "handler"))
+		go i.Run(t.Context())
+		<-reg.Done()
+		if err := i.WaitForSync(t.Context()); !errors.Is(err, informer.ErrCutShort) {
+			t.Errorf("WaitForSync: %v, want ErrCutShort", err)
 		}
 	})
 }

@@ -31,8 +31,11 @@ func (s *segment[T]) all() iter.Seq[indexer.Change[T]] {
 	if s.after != nil {
 		return indexer.Diff(s.before, s.after)
 	}
+	// The closure must not hold s: s leads to every later segment, and a
+	// handler that blocks would keep them all (H6).
+	changes := s.changes
 	return func(yield func(indexer.Change[T]) bool) {
-		for _, c := range s.changes {
+		for _, c := range changes {
 			if !yield(c) {
 				return
 			}

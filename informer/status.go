@@ -13,6 +13,10 @@ var (
 	ErrAlreadyRun = errors.New("informer: Run was called before; an informer runs once, make a new one")
 	// ErrStopped: the informer's Run has returned, or is about to.
 	ErrStopped = errors.New("informer: stopped")
+	// ErrCutShort: a transform, key or index function called runtime.Goexit
+	// (t.FailNow does), or panicked below a recover, and took a goroutine of the
+	// informer with it.
+	ErrCutShort = errors.New("informer: a transform, key or index function ended the informer's goroutine (runtime.Goexit, or a panic); it must return")
 	// ErrNotRegistered: the registration isn't one of this informer's, or was removed.
 	ErrNotRegistered = errors.New("informer: no such handler registration; was it removed before, or does it belong to another informer?")
 )

@@ -2,6 +2,7 @@ package informer
 
 import (
 	"iter"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -19,7 +20,7 @@ import (
 type view[T metav1.Object] struct {
 	source Source
 	base   *indexer.Snapshot[T] // nil: nothing
-	owed   []owed[T]            // in the order of their first pending event
+	owed   []owed[T]            // diff sorts them
 	known  map[object.Key]struct{}
 }
 
@@ -44,30 +45,43 @@ func (v *view[T]) owe(c indexer.Change[T]) {
 	v.owed = append(v.owed, owed[T]{key: key, told: c.Old})
 }
 
-// diff yields what leads from the view to the state now: at most one step for
-// each key (two where the object was deleted and made anew), however many
-// events were missed.
+// diff yields what leads from the view to the state now, in the order of keys:
+// at most one step for each (two where the object was deleted and made anew),
+// however many events were missed.
 func (v *view[T]) diff(now *indexer.Snapshot[T]) iter.Seq[indexer.Change[T]] {
 	return func(yield func(indexer.Change[T]) bool) {
-		for _, o := range v.owed {
-			var current *object.Item[T]
-			if item, ok := now.Item(o.key); ok {
-				current = &item
-			}
-			for _, c := range steps(o.told, current) {
-				if !yield(c) {
-					return
+		slices.SortFunc(v.owed, func(a, b owed[T]) int { return a.key.Compare(b.key) })
+		pending := v.owed
+		// settle yields the steps of the owed keys up to a key, or of all.
+		settle := func(upTo *object.Key) bool {
+			for len(pending) > 0 && (upTo == nil || pending[0].key.Compare(*upTo) < 0) {
+				o := pending[0]
+				pending = pending[1:]
+				var current *object.Item[T]
+				if item, ok := now.Item(o.key); ok {
+					current = &item
+				}
+				for _, c := range steps(o.told, current) {
+					if !yield(c) {
+						return false
+					}
 				}
 			}
+			return true
 		}
 		for c := range indexer.Diff(v.base, now) {
-			if _, ok := v.known[changeKey(c)]; ok {
-				continue
+			key := changeKey(c)
+			if !settle(&key) {
+				return
+			}
+			if _, ok := v.known[key]; ok {
+				continue // settled from what the handler was told, not from base
 			}
 			if !yield(c) {
 				return
 			}
 		}
+		settle(nil)
 	}
 }
 
