@@ -24,16 +24,16 @@ func entryOf[T metav1.Object](item object.Item[T]) dumpedEntry {
 	return dumpedEntry{Key: item.Key.String(), UID: string(item.UID), ResourceVersion: item.ResourceVersion}
 }
 
-// checkDump finds out in time whether the file can be written.
+// checkDump finds out in time whether the file can be written, and leaves an
+// empty cache in it: what was there before must not pass for this run's.
 func checkDump(file string) error {
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		return nil // a pipe or device; opening it may wait for a reader
 	}
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE, 0o644)
-	if err != nil {
+	if err := os.WriteFile(file, []byte("[]\n"), 0o644); err != nil {
 		return fmt.Errorf("--dump: %w", err)
 	}
-	return f.Close()
+	return nil
 }
 
 func writeDump[T metav1.Object](file string, snapshot *indexer.Snapshot[T]) error {

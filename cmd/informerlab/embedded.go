@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"informer.example/apisim"
@@ -44,25 +45,26 @@ func newEmbedded() *embedded {
 	return &embedded{Server: apisim.New(apisim.WithResource(apisim.CustomResource(widgets, "Widget", true)))}
 }
 
-// populate makes objects and changes them until stop.
-func (e *embedded) populate(gvr schema.GroupVersionResource, objects, rate int) error {
-	ctx, cancel := context.WithCancel(context.Background())
+// populate makes objects, unless ctx ends before, and changes them until stop.
+func (e *embedded) populate(ctx context.Context, gvr schema.GroupVersionResource, objects, rate int) error {
+	lifetime, cancel := context.WithCancel(context.Background())
 	e.cancel = cancel
-	churn := func() { e.changeEach(ctx, gvr, objects, rate) }
+	fresh := func(i int) runtime.Object { return plainObject(i, 0) }
+	churn := func() { e.changeEach(lifetime, gvr, objects, rate) }
 	if gvr == apisim.Pods().GVR {
-		if err := e.Fill(objects); err != nil {
-			return err
+		fresh = func(i int) runtime.Object { return apisim.RealisticPod(i) }
+		churn = func() { _ = e.Churn(lifetime, apisim.ChurnOptions{Rate: float64(rate), Next: objects}) }
+	}
+	for i := range objects {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
-		churn = func() { _ = e.Churn(ctx, apisim.ChurnOptions{Rate: float64(rate), Next: objects}) }
-	} else {
-		for i := range objects {
-			_, err := e.Apply(gvr, plainObject(i, 0))
-			if apierrors.IsNotFound(err) {
-				return nil // no such resource; the list says so better
-			}
-			if err != nil {
-				return fmt.Errorf("make an object of %s on the simulated server: %w", gvr.GroupResource(), err)
-			}
+		_, err := e.Create(gvr, fresh(i))
+		if apierrors.IsNotFound(err) {
+			return nil // no such resource; the list says so better
+		}
+		if err != nil {
+			return fmt.Errorf("make an object of %s on the simulated server: %w", gvr.GroupResource(), err)
 		}
 	}
 	if rate > 0 {

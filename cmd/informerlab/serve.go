@@ -42,11 +42,11 @@ when it ends. It has no users and no TLS, so it listens on loopback only.`,
 		if err != nil {
 			return err
 		}
-		if err := server.populate(apisim.Pods().GVR, objects, rate); err != nil {
+		if err := server.populate(ctx, apisim.Pods().GVR, objects, rate); err != nil {
 			return err
 		}
 		defer server.stop()
-		fmt.Fprintf(cmd.OutOrStdout(), `%[1]s
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), `%[1]s
 %[2]d pods, %[3]d writes/s, resourceVersion %[4]s; Ctrl-C ends it. Try:
 
   curl '%[1]s/api/v1/pods?limit=1'
@@ -54,6 +54,9 @@ when it ends. It has no users and no TLS, so it listens on loopback only.`,
   curl -N '%[1]s/api/v1/pods?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true'
   curl -X DELETE '%[1]s/api/v1/namespaces/team-01/pods/%[5]s'
 `, url, objects, rate, server.ResourceVersion(), apisim.RealisticPod(1).Name)
+		if err != nil {
+			return fmt.Errorf("write the output: %w", err)
+		}
 		if err := wait(); err != nil {
 			return err
 		}

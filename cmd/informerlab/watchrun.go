@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
+	"syscall"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,7 +43,7 @@ func (w *watching) run(ctx context.Context, name resourceName, flags watchFlags)
 		if err != nil {
 			return err
 		}
-		if err := server.populate(k.gvr, flags.objects, flags.rate); err != nil {
+		if err := server.populate(ctx, k.gvr, flags.objects, flags.rate); err != nil {
 			return err
 		}
 		return k.follow(ctx, w, server.Config(), k)
@@ -203,10 +205,15 @@ func (s *session[T]) printAll(last <-chan struct{}) {
 	}
 }
 
-// printed ends the watch when its output leads nowhere.
+// printed ends the watch when its output leads nowhere. A reader that has gone
+// is no failure; a full disk is.
 func (s *session[T]) printed(err error) {
-	if err != nil {
+	switch {
+	case err == nil:
+	case errors.Is(err, syscall.EPIPE), errors.Is(err, io.ErrClosedPipe):
 		s.end(fmt.Errorf("%w: %w", errReaderGone, err))
+	default:
+		s.end(fmt.Errorf("write the output: %w", err))
 	}
 }
 
@@ -236,15 +243,16 @@ func (s *session[T]) printSynced() {
 		return
 	}
 	s.isSynced = true
-	s.printed(s.w.out.synced(syncedLine{Time: time.Now(), Type: "SYNCED", Count: s.count, ResourceVersion: s.informer.LastSyncResourceVersion()}))
-	for _, a := range s.answers() {
+	// The cache may be ahead of the events that were printed.
+	snapshot := s.informer.Snapshot()
+	s.printed(s.w.out.synced(syncedLine{Time: time.Now(), Type: "SYNCED", Count: s.count, ResourceVersion: snapshot.ResourceVersion()}))
+	for _, a := range s.answers(snapshot) {
 		s.printed(s.w.out.answer(a))
 	}
 }
 
 // answers asks the cache what --get and --by-ip want to know.
-func (s *session[T]) answers() []answerLine {
-	snapshot := s.informer.Snapshot()
+func (s *session[T]) answers(snapshot *indexer.Snapshot[T]) []answerLine {
 	var lines []answerLine
 	if key := s.w.get; key != nil {
 		line := answerLine{Time: time.Now(), Type: "ANSWER", Query: "get", Value: key.String(), Objects: []dumpedEntry{}}
