@@ -46,11 +46,15 @@ func newEmbedded() *embedded {
 }
 
 // populate makes objects, unless ctx ends before, and changes them until stop.
-func (e *embedded) populate(ctx context.Context, gvr schema.GroupVersionResource, objects, rate int) error {
+func (e *embedded) populate(ctx context.Context, gvr schema.GroupVersionResource, namespaced bool, objects, rate int) error {
 	lifetime, cancel := context.WithCancel(context.Background())
 	e.cancel = cancel
-	fresh := func(i int) runtime.Object { return plainObject(i, 0) }
-	churn := func() { e.changeEach(lifetime, gvr, objects, rate) }
+	namespace := ""
+	if namespaced {
+		namespace = metav1.NamespaceDefault
+	}
+	fresh := func(i int) runtime.Object { return plainObject(namespace, i, 0) }
+	churn := func() { e.changeEach(lifetime, gvr, namespace, objects, rate) }
 	if gvr == apisim.Pods().GVR {
 		fresh = func(i int) runtime.Object { return apisim.RealisticPod(i) }
 		churn = func() { _ = e.Churn(lifetime, apisim.ChurnOptions{Rate: float64(rate), Next: objects}) }
@@ -82,7 +86,7 @@ func (e *embedded) stop() {
 
 // changeEach writes to one object after the other: four updates, then a deletion
 // or the creation of what was deleted a round before.
-func (e *embedded) changeEach(ctx context.Context, gvr schema.GroupVersionResource, objects, rate int) {
+func (e *embedded) changeEach(ctx context.Context, gvr schema.GroupVersionResource, namespace string, objects, rate int) {
 	if objects == 0 {
 		return
 	}
@@ -94,7 +98,7 @@ func (e *embedded) changeEach(ctx context.Context, gvr schema.GroupVersionResour
 			return
 		case <-tick.C:
 		}
-		obj := plainObject(step%objects, step)
+		obj := plainObject(namespace, step%objects, step)
 		if step%5 == 0 {
 			if _, err := e.Delete(gvr, obj.GetNamespace(), obj.GetName()); err == nil {
 				continue
@@ -105,9 +109,9 @@ func (e *embedded) changeEach(ctx context.Context, gvr schema.GroupVersionResour
 }
 
 // plainObject has what every resource has.
-func plainObject(i, step int) *unstructured.Unstructured {
+func plainObject(namespace string, i, step int) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{}}
-	u.SetNamespace(metav1.NamespaceDefault)
+	u.SetNamespace(namespace)
 	u.SetName(fmt.Sprintf("object-%04d", i))
 	u.SetLabels(map[string]string{"app": fmt.Sprintf("app-%02d", i%10)})
 	u.SetAnnotations(map[string]string{"informerlab.example/step": fmt.Sprint(step)})

@@ -42,7 +42,7 @@ when it ends. It has no users and no TLS, so it listens on loopback only.`,
 		if err != nil {
 			return err
 		}
-		if err := server.populate(ctx, apisim.Pods().GVR, objects, rate); err != nil {
+		if err := server.populate(ctx, apisim.Pods().GVR, true, objects, rate); err != nil {
 			return err
 		}
 		defer server.stop()

@@ -54,7 +54,7 @@ or DELETED for an event, SYNCED when the first list has been told, ANSWER for
 	f := cmd.Flags()
 	flags.cluster.flags(cmd, "to watch (default: a simulated server)")
 	f.StringVarP(&flags.namespace, "namespace", "n", "", "only this namespace (default: all)")
-	f.StringVarP(&flags.labels, "selector", "l", "", "only objects with these labels, such as app=web")
+	f.StringVarP(&flags.labels, "selector", "l", "", "only objects with these labels, such as app=app-03")
 	f.StringVar(&flags.fields, "field-selector", "", "only objects with these fields, such as status.phase=Running")
 	f.StringVar(&flags.encoding, "encoding", "auto", "wire format, `auto|json|protobuf`")
 	f.StringVar(&flags.queue, "queue", "inorder", "queue between reflector and store, `inorder|deltafifo`")

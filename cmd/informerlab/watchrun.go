@@ -43,7 +43,7 @@ func (w *watching) run(ctx context.Context, name resourceName, flags watchFlags)
 		if err != nil {
 			return err
 		}
-		if err := server.populate(ctx, k.gvr, flags.objects, flags.rate); err != nil {
+		if err := server.populate(ctx, k.gvr, k.namespaced, flags.objects, flags.rate); err != nil {
 			return err
 		}
 		return k.follow(ctx, w, server.Config(), k)
