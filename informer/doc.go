@@ -21,7 +21,9 @@
 //	f := informer.NewFactory(restConfig)
 //	pods, err := informer.For[*corev1.Pod](f)
 //	...
-//	pods.AddIndexers(indexer.Indexers[*corev1.Pod]{"byIP": podIPs})
+//	pods.AddIndexers(indexer.Indexers[*corev1.Pod]{
+//		"byIP": indexer.SimpleIndex(func(pod *corev1.Pod) string { return pod.Status.PodIP }),
+//	})
 //	pods.AddEventHandler(informer.HandlerFuncs[*corev1.Pod]{
 //		AddFunc:    func(pod *corev1.Pod) { ... },
 //		UpdateFunc: func(old, pod *corev1.Pod) { ... },
