@@ -23,7 +23,8 @@ func (r Result) WriteTable(w io.Writer) error {
 			s.MissedStates, yes(s.Converged))
 	}
 	t.Flush()
-	b.WriteString("\nstale: from the write to the handler call; missed: states the handler was never told\n")
+	b.WriteString("\nreceived: on the wire; a server compresses large lists and watch-lists, but no plain watch\n" +
+		"stale: from the write to the handler call; missed: states the handler was never told\n")
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "note: %s\n", note)
 	}

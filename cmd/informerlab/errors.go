@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"informer.example/reflector"
@@ -20,6 +21,25 @@ func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// flagError says what is wrong with a flag in the words of the command line, not
+// in those of the parsers below it.
+func flagError(err error) error {
+	bad, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		return &usageError{err}
+	}
+	want := "a " + bad.GetFlag().Value.Type()
+	switch bad.GetFlag().Value.Type() {
+	case "int":
+		want = "a whole number"
+	case "duration":
+		want = "a time with its unit, such as 30s or 5m"
+	case "bool":
+		want = "true or false"
+	}
+	return usagef("--%s %q: want %s", bad.GetFlag().Name, bad.GetValue(), want)
+}
 
 // oneLine says what failed in one line (L2).
 func oneLine(err error) string {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -70,6 +71,9 @@ func loopback(addr string) (string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return "", usagef("--addr %q: want HOST:PORT, such as 127.0.0.1:0", addr)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return "", usagef("--addr %q: the port must be a number from 0 to 65535", addr)
 	}
 	switch ip, err := netip.ParseAddr(host); {
 	case host == "" || host == "localhost":

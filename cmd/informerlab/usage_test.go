@@ -21,7 +21,12 @@ func TestL2Usage(t *testing.T) {
 	}{
 		{"unknown command", "frobnicate", `unknown command "frobnicate"`},
 		{"unknown flag", "compare --fast", "unknown flag: --fast"},
-		{"no number", "compare --objects many", `invalid argument "many"`},
+		{"no number", "compare --objects many", `--objects "many": want a whole number`},
+		{"a time without a unit", "watch pods --for 10", `--for "10": want a time with its unit`},
+		{"help on nothing", "help frobnicate", `no help on "frobnicate"`},
+		{"a port out of range", "serve --addr 127.0.0.1:99999", "the port must be a number"},
+		{"a pod without its namespace", "watch pods --get web-0", "pods are in namespaces"},
+		{"a node with a namespace", "watch nodes --get default/node-0", "nodes are not in namespaces"},
 		{"an argument where none is taken", "compare pods", `unexpected argument "pods"`},
 		{"nothing to compare on", "compare --objects 0", `--objects "0": must be from 1`},
 		{"too much", "compare --objects 1000000", "must be from 1 to 200000"},

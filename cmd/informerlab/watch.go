@@ -19,7 +19,8 @@ type watchFlags struct {
 	cluster                   kubeconfig
 	namespace, labels, fields string
 	encoding, queue, output   string
-	byIP, get, dump           string
+	byIP, dump                string
+	get                       []string
 	limit                     time.Duration
 	objects, rate             int
 }
@@ -30,7 +31,7 @@ type watching struct {
 	encoding                  reflector.Encoding
 	queue                     informer.QueueKind
 	byIP                      netip.Addr // invalid: not asked
-	get                       *object.Key
+	get                       []object.Key
 	dump                      string
 	limit                     time.Duration // 0: none
 	out                       printer
@@ -60,7 +61,7 @@ or DELETED for an event, SYNCED when the first list has been told, ANSWER for
 	f.StringVar(&flags.queue, "queue", "inorder", "queue between reflector and store, `inorder|deltafifo`")
 	f.StringVarP(&flags.output, "output", "o", "text", "output format, `text|json`")
 	f.StringVar(&flags.byIP, "by-ip", "", "once synced, print the pods with this `IP`")
-	f.StringVar(&flags.get, "get", "", "once synced, print the object with this key: `NAMESPACE/NAME`, or NAME")
+	f.StringArrayVar(&flags.get, "get", nil, "once synced, print the object with this key: `NAMESPACE/NAME`, or NAME; repeatable")
 	f.StringVar(&flags.dump, "dump", "", "on exit write the cache to `FILE`: a JSON array of key, uid, resourceVersion")
 	f.DurationVar(&flags.limit, "for", 0, "end after this time (default: at Ctrl-C)")
 	f.IntVar(&flags.objects, "objects", 20, "objects on the simulated server")
@@ -143,12 +144,17 @@ func (f *watchFlags) check(cmd *cobra.Command, name resourceName) (*watching, er
 		}
 		w.byIP = ip
 	}
-	if cmd.Flags().Changed("get") {
-		key, err := object.ParseKey(f.get)
-		if err != nil {
+	for _, text := range f.get {
+		key, err := object.ParseKey(text)
+		switch {
+		case err != nil:
 			return nil, usagef("--get: %v", err)
+		case isKnown && known.namespaced && key.Namespace == "":
+			return nil, usagef("--get %q: %s are in namespaces; give NAMESPACE/NAME", text, name.resource)
+		case isKnown && !known.namespaced && key.Namespace != "":
+			return nil, usagef("--get %q: %s are not in namespaces; give NAME", text, name.resource)
 		}
-		w.get = &key
+		w.get = append(w.get, key)
 	}
 	return w, nil
 }

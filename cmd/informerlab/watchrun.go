@@ -254,9 +254,9 @@ func (s *session[T]) printSynced() {
 // answers asks the cache what --get and --by-ip want to know.
 func (s *session[T]) answers(snapshot *indexer.Snapshot[T]) []answerLine {
 	var lines []answerLine
-	if key := s.w.get; key != nil {
+	for _, key := range s.w.get {
 		line := answerLine{Time: time.Now(), Type: "ANSWER", Query: "get", Value: key.String(), Objects: []dumpedEntry{}}
-		if item, ok := snapshot.Item(*key); ok {
+		if item, ok := snapshot.Item(key); ok {
 			line.Objects = append(line.Objects, entryOf(item))
 		}
 		lines = append(lines, line)
