@@ -48,17 +48,17 @@ func (ix *Indexer[T]) AddIndexers(indexers Indexers[T]) error {
 		ix.mu.Lock()
 		defer ix.mu.Unlock()
 		for _, b := range chunk {
-			e, ok := ix.primary.get(b.key)
-			if !ok || e.vals.generation >= mine[0].born {
+			s, e := ix.lookup(b.key)
+			if e == nil || e.generation >= mine[0].born {
 				continue
 			}
 			for _, x := range mine {
-				if vals := (&values{list: b.vals}).of(x.id); len(vals) > 0 {
+				if vals := of(b.vals, x.id); len(vals) > 0 {
 					if x.early == nil {
 						x.early = map[object.Key][]value{}
 					}
 					x.early[b.key] = vals
-					x.move(b.key, nil, vals)
+					x.move(s, nil, vals)
 				}
 			}
 		}

@@ -62,7 +62,7 @@ func (b *Batch[T]) Reset() {
 
 // compute asks the index functions of a set, except those up to the index
 // asked, which it was called for before. User code: never under a lock.
-func (b *Batch[T]) compute(set *indexSet[T], asked uint64) {
+func (b *Batch[T]) compute(set *indexSet[T], asked uint32) {
 	fresh := set.after(asked)
 	old, vals := b.vals, b.vals[:0]
 	if asked > 0 {

@@ -61,14 +61,14 @@ func (c Change[T]) Key() object.Key {
 // share are skipped unread.
 func Diff[T metav1.Object](old, new *Snapshot[T]) iter.Seq[Change[T]] {
 	return func(yield func(Change[T]) bool) {
-		var a, b view[object.Key, *entry[T]]
+		var a, b contents[T]
 		if old != nil {
-			a = old.primary
+			a = old.contents
 		}
 		if new != nil {
-			b = new.primary
+			b = new.contents
 		}
-		diff(a, b, func(before, after *entry[T]) bool {
+		differences(a, b, func(before, after *entry[T]) bool {
 			if before != nil && after != nil && before.item.SameVersion(after.item) {
 				return true
 			}

@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"slices"
+	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -30,7 +31,7 @@ type Result[T metav1.Object] struct {
 func (ix *Indexer[T]) Commit(b *Batch[T], rv string) Result[T] {
 	// Each index function is asked once about each item, so this ends even if
 	// the functions themselves add and remove indexes.
-	for asked := uint64(0); ; {
+	for asked := uint32(0); ; {
 		set := ix.set.Load()
 		b.compute(set, asked)
 		asked = max(asked, set.lastID())
@@ -48,13 +49,10 @@ func (ix *Indexer[T]) tryCommit(b *Batch[T], rv string, set *indexSet[T]) (r Res
 	if ix.set.Load() != set {
 		return r, false
 	}
+	ix.turn.Add(1)
 	for i := range b.ops {
 		o := &b.ops[i]
-		var p path[object.Key, *entry[T]]
-		var old *entry[T]
-		if ix.primary.find(o.item.Key, &p) {
-			old = p.val()
-		}
+		at, old := ix.lookup(o.item.Key)
 		if skip(o, old) {
 			r.Stale++
 			continue
@@ -66,16 +64,18 @@ func (ix *Indexer[T]) tryCommit(b *Batch[T], rv string, set *indexSet[T]) (r Res
 			r.Changes = make([]Change[T], 0, len(b.ops)-i)
 		}
 		if o.kind == opDelete {
-			ix.primary.deleteAt(&p)
 			ix.reindex(old, nil)
+			ix.remove(at)
 			r.Changes = append(r.Changes, Change[T]{Type: Deleted, Old: &old.item, Final: finalOf(o)})
 			continue
 		}
-		e := ix.putAt(&p, &o.item, old, valuesFor(old, set, b.vals[o.from:o.to]))
+		e := ix.put(at, &o.item, valuesFor(old, set, b.vals[o.from:o.to]), set.generation)
+		ix.reindex(old, e)
 		r.Errors = append(r.Errors, o.errs...)
 		r.Changes = appendChanges(r.Changes, old, e)
 	}
 	ix.finish(len(r.Changes) > 0, rv)
+	ix.turn.Add(1)
 	r.Sequence = ix.sequence
 	return r, true
 }
@@ -107,26 +107,50 @@ func finalOf[T metav1.Object](o *op[T]) *object.Item[T] {
 
 // valuesFor returns the list as values to remember: those of the old entry, if
 // they are the same, so that nothing need be moved in the indexes.
-func valuesFor[T metav1.Object](old *entry[T], set *indexSet[T], list []value) *values {
-	switch {
-	case old != nil && old.vals.generation == set.generation && slices.Equal(old.vals.list, list):
+func valuesFor[T metav1.Object](old *entry[T], set *indexSet[T], list []value) []value {
+	if old != nil && old.generation == set.generation && slices.Equal(old.vals, list) {
 		return old.vals
-	case len(list) == 0:
-		return set.none
 	}
-	return newValues(set.generation, list)
+	return slices.Clone(list)
 }
 
-// putAt stores an item at p, where find has looked for its key and found old.
-func (ix *Indexer[T]) putAt(p *path[object.Key, *entry[T]], item *object.Item[T], old *entry[T], vals *values) *entry[T] {
-	e := &entry[T]{item: *item, vals: vals}
-	if old != nil {
-		ix.primary.replaceAt(p, e)
-	} else {
-		ix.primary.insertAt(p, item.Key, e)
+// lookup returns the slot of a key and what is there at present, if there is
+// one. Under mu, or as current does.
+func (ix *Indexer[T]) lookup(key object.Key) (*slot[T], *entry[T]) {
+	s := ix.slots.find(key)
+	if s == nil {
+		return nil, nil
 	}
-	ix.reindex(old, e)
+	return s, s.now.Load()
+}
+
+// put stores an item in the slot of its key, which is nil if there is none yet.
+// Under mu, in an odd turn.
+func (ix *Indexer[T]) put(s *slot[T], item *object.Item[T], vals []value, generation uint32) *entry[T] {
+	isNew := s == nil
+	if isNew {
+		s = &slot[T]{key: item.Key, id: ix.table.claim(), hash: ix.slots.hash(item.Key)}
+		// One copy of a namespace's name for all: it is what lookups compare.
+		s.key.Namespace = unique.Make(s.key.Namespace).Value()
+	}
+	e := &entry[T]{slot: s, item: *item, vals: vals, generation: generation}
+	e.item.Key = s.key // all versions share its bytes
+	s.now.Store(e)
+	ix.table.set(s.id, e)
+	if isNew {
+		ix.slots.add(s)
+		ix.order.put(s)
+	}
 	return e
+}
+
+// remove deletes a slot, which must be in no index any more. Under mu, in an odd
+// turn.
+func (ix *Indexer[T]) remove(s *slot[T]) {
+	ix.slots.remove(s)
+	ix.order.remove(s)
+	ix.table.release(s.id)
+	s.now.Store(nil)
 }
 
 // finish ends a commit. Under mu.

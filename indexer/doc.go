@@ -4,28 +4,31 @@
 //
 //	             Batch ──▶ index functions ──▶ Commit        one writer at a time
 //	                       (under no lock)        │
-//	Indexer    ┌──────────────────────────────────┴────────────────────┐
-//	           │ primary tree          index tree        index tree    │
-//	           │ key ─▶ object         (value, key)      (value, key)  │
-//	           └──────────────────────────────────┬────────────────────┘
+//	Indexer    ┌──────────────────────────────────┴─────────────────────┐
+//	  Get ───▶ │ map      key ─▶ slot ─▶ entry        no lock           │
+//	           │ tree     slots in key order          ┐                 │
+//	           │ trees    (value, slot) in order      │ copy on write   │
+//	           │ table    slot's id ─▶ entry          ┘                 │
+//	           └──────────────────────────────────┬─────────────────────┘
 //	                                   Snapshot() │ O(1), copies nothing
 //	             ┌────────────────────────────────┴──┐
-//	Snapshot 41  │ the roots, as they were           │   any number of readers,
+//	Snapshot 41  │ trees and table, as they were     │   any number of readers,
 //	Snapshot 42  │                                   │   no lock
 //	             └──────┬────────────────────────────┘
 //	                    ▼
 //	             Diff(41, 42) ─▶ Added, Updated, Deleted     costs what changed
 //
-// The trees are copy on write. Nodes that a snapshot may see are copied before
-// they are changed, each once; nodes that none can see are changed in place.
-// So a store without readers writes as a mutable one, and a snapshot costs one
-// copy of each node that is touched later.
+// A key has a slot for as long as it is stored. An update gives its slot another
+// entry, and touches no tree. Trees and table are copy on write: nodes that a
+// snapshot may see are copied before they are changed, each once; nodes that none
+// can see are changed in place. So a store without readers writes as a mutable
+// one, and a snapshot costs one copy of each node that is touched later.
 //
 // # Promises
 //
 //   - S1 A snapshot never changes, and all its answers agree with each other.
-//   - S2 A commit is atomic: a reader sees all of it or nothing, in the primary
-//     tree and in every index.
+//   - S2 A commit is atomic: a reader sees all of it or nothing, of the objects
+//     and of every index.
 //   - S3 Everything that lists is in the order of [object.Key.Compare], the API
 //     server's own.
 //   - S4 An index holds exactly what its function said of each stored object:
@@ -61,6 +64,13 @@
 // # When not to use it
 //
 // A store that is only ever read by key, one object at a time, and never
-// listed, indexed or compared, is served better by a map and a mutex: a lookup
-// there costs a fraction of the way down a tree of 50,000 keys.
+// listed, indexed or compared, is served as well by a map and a mutex: what is
+// here beside the map costs writes and memory for nothing.
+//
+// # Reading the source
+//
+// tree.go, tree_path.go and tree_edit.go are the ordered tree; table.go the
+// table; slot_map.go the map; slot.go says how they meet. entry.go, index.go,
+// batch.go, commit.go and replace.go write; snapshot.go and reads.go read;
+// differences.go and change.go compare.
 package indexer

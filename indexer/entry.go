@@ -2,75 +2,72 @@ package indexer
 
 import (
 	"cmp"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"informer.example/object"
 )
 
-// entry is one stored version of an object. Immutable; the primary tree leads
-// from the key to it.
+// entry is one stored version of an object. Immutable.
 type entry[T metav1.Object] struct {
 	item object.Item[T]
-	vals *values // never nil
+	slot *slot[T]
+	// vals are what the index functions said of the object when it was stored.
+	// They are remembered, so that it can be taken out of the indexes without
+	// asking again (S5): by then the object or the function may say something
+	// else. In order of index, then value; no value twice. Shared by an
+	// object's versions as long as they stay the same.
+	vals []value
+	// generation of the index set that was asked.
+	generation uint32
 }
 
-// values are what the index functions said of an object when it was stored.
-// They are remembered, so that an object can be taken out of the indexes
-// without asking again (S5): by then the object or the function may say
-// something else. Immutable; shared by an object's versions as long as they
-// stay the same.
-type values struct {
-	generation uint64  // of the index set that was asked
-	list       []value // ordered by index, then value; no value twice
-	one        [1]value
+// sharesValues reports whether two entries have one list of values, and so the
+// same.
+func (e *entry[T]) sharesValues(other *entry[T]) bool {
+	return e.generation == other.generation && len(e.vals) == len(other.vals) &&
+		(len(e.vals) == 0 || &e.vals[0] == &other.vals[0])
 }
 
 type value struct {
-	index uint64
+	index uint32
 	value string
 }
 
-// newValues copies list.
-func newValues(generation uint64, list []value) *values {
-	v := &values{generation: generation}
-	if len(list) == 1 { // one allocation less in the commonest case
-		v.one[0] = list[0]
-		v.list = v.one[:]
-	} else {
-		v.list = slices.Clone(list)
-	}
-	return v
-}
-
-// of returns the values in one index.
-func (v *values) of(index uint64) []value {
+// of returns those of the values that are in one index.
+func of(list []value, index uint32) []value {
 	lo := 0
-	for lo < len(v.list) && v.list[lo].index < index {
+	for lo < len(list) && list[lo].index < index {
 		lo++
 	}
 	hi := lo
-	for hi < len(v.list) && v.list[hi].index == index {
+	for hi < len(list) && list[hi].index == index {
 		hi++
 	}
-	return v.list[lo:hi]
+	return list[lo:hi]
 }
 
-// posting is one entry of an index tree: key's object has the value. It leads
-// to the object by its key, not by a pointer. So an update that leaves an
-// object's index values as they were, which most updates do, touches no index
-// tree; in return, a query looks each of its results up in the primary tree.
-type posting struct {
+// posting is one entry of an index tree: the slot's object has the value. It
+// leads to the slot, not to the entry. So an update that leaves an object's
+// index values as they were, which most updates do, touches no index tree.
+type posting[T metav1.Object] struct {
 	value string
-	key   object.Key
+	slot  *slot[T] // nil comes before all others
 }
 
-func (p posting) Compare(other posting) int {
+func (p posting[T]) Compare(other posting[T]) int {
 	if c := cmp.Compare(p.value, other.value); c != 0 {
 		return c
 	}
-	return p.key.Compare(other.key)
+	switch {
+	case p.slot == other.slot:
+		return 0
+	case p.slot == nil:
+		return -1
+	case other.slot == nil:
+		return 1
+	}
+	return p.slot.Compare(other.slot)
 }
 
 // recreated reports whether two items under one key are different objects: one

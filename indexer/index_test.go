@@ -93,8 +93,8 @@ func TestIndexShrinks(t *testing.T) {
 			t.Errorf("index %s is not empty", x.name)
 		}
 	}
-	if ix.primary.root != nil {
-		t.Error("the primary tree is not empty")
+	if ix.order.root != nil {
+		t.Error("the tree of slots is not empty")
 	}
 }
 

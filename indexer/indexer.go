@@ -85,10 +85,16 @@ type Indexer[T metav1.Object] struct {
 	// mu guards what follows, and the indexes in set. No code of the user runs
 	// under it (S6).
 	mu       sync.RWMutex
-	primary  tree[object.Key, *entry[T]]
+	order    tree[*slot[T]]
+	table    table[entry[T]]
 	rv       string
 	sequence uint64
-	lastID   uint64 // of an index
+	lastID   uint32 // of an index
+
+	// slots is read without a lock, and written under mu.
+	slots *slotMap[T]
+	// turn is odd while a commit is changing what slots lead to.
+	turn atomic.Uint64
 }
 
 var _ Reader[metav1.Object] = (*Indexer[metav1.Object])(nil)
@@ -97,7 +103,7 @@ var _ Reader[metav1.Object] = (*Indexer[metav1.Object])(nil)
 // index whose function is nil holds nothing; every object stored is reported
 // as left out of it.
 func New[T metav1.Object](indexers Indexers[T], opts ...Option[T]) *Indexer[T] {
-	ix := &Indexer[T]{keyFunc: object.KeyOf[T]}
+	ix := &Indexer[T]{keyFunc: object.KeyOf[T], slots: newSlotMap[T]()}
 	for _, opt := range opts {
 		opt(ix)
 	}
@@ -128,7 +134,8 @@ func (ix *Indexer[T]) snapshotLocked() *Snapshot[T] {
 	}
 	s := &Snapshot[T]{
 		keyFunc:  ix.keyFunc,
-		primary:  ix.primary.snapshot(),
+		slots:    ix.slots,
+		contents: contents[T]{ix.order.snapshot(), ix.table.snapshot()},
 		rv:       ix.rv,
 		sequence: ix.sequence,
 	}

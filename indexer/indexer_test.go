@@ -51,33 +51,45 @@ func item(key, uid, rv string) object.Item[*obj] {
 }
 
 // checkInvariants recounts everything that the store could get wrong: the
-// trees (S3), and each index from the primary (S4). It takes the objects to be
+// trees (S3), and each index from the objects (S4). It takes the objects to be
 // as they were when they were stored.
 func checkInvariants(t testing.TB, ix *Indexer[*obj]) {
 	t.Helper()
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	checkTree(t, ix.primary.view)
+	checkTree(t, ix.order.view)
+	checkTable(t, &ix.table)
+	if ix.turn.Load()%2 != 0 {
+		t.Fatal("a commit has left the turn odd")
+	}
 	set := ix.set.Load()
+	var entries []*entry[*obj]
+	for at := range ix.order.all() {
+		e := ix.table.get(at.id)
+		if e == nil || e != at.now.Load() || e.slot != at || e.item.Key != at.key || ix.slots.find(at.key) != at {
+			t.Fatalf("%s: order, slots and table disagree", at.key)
+		}
+		if e.generation > set.generation {
+			t.Fatalf("%s has values of generation %d, the set has %d", at.key, e.generation, set.generation)
+		}
+		entries = append(entries, e)
+	}
+	if n := len(entries); ix.slots.len != n || int(ix.table.next)-len(ix.table.free) != n {
+		t.Fatalf("%d objects, %d slots, %d of %d ids free", n, ix.slots.len, len(ix.table.free), ix.table.next)
+	}
 	for _, x := range set.list {
 		checkTree(t, x.tree.view)
-		want := map[posting]bool{}
+		want := map[posting[*obj]]bool{}
 		early := 0
-		for key, e := range ix.primary.all() {
-			if key != e.item.Key {
-				t.Fatalf("%s is stored under %s", e.item.Key, key)
-			}
-			if e.vals.generation > set.generation {
-				t.Fatalf("%s has values of generation %d, the set has %d", key, e.vals.generation, set.generation)
-			}
+		for _, e := range entries {
 			vals, _ := callIndexFunc(x.fn, e.item.Object)
 			if o := e.item.Object; x.name == "tags" && (o.Fails || o.Panics) {
 				vals = nil
 			}
 			for _, v := range vals {
-				want[posting{v, key}] = true
+				want[posting[*obj]{v, e.slot}] = true
 			}
-			if len(vals) > 0 && e.vals.generation < x.born {
+			if len(vals) > 0 && e.generation < x.born {
 				early++
 			}
 		}
@@ -86,12 +98,12 @@ func checkInvariants(t testing.TB, ix *Indexer[*obj]) {
 		}
 		for p := range x.tree.all() {
 			if !want[p] {
-				t.Fatalf("index %s holds %s under %q", x.name, p.key, p.value)
+				t.Fatalf("index %s holds %s under %q", x.name, p.slot.key, p.value)
 			}
 			delete(want, p)
 		}
 		for p := range want {
-			t.Fatalf("index %s lacks %s under %q", x.name, p.key, p.value)
+			t.Fatalf("index %s lacks %s under %q", x.name, p.slot.key, p.value)
 		}
 	}
 }

@@ -26,24 +26,47 @@ func (ix *Indexer[T]) GetByKey(key string) (T, bool, error) {
 		var none T
 		return none, false, err
 	}
-	item, ok := ix.Item(k)
-	return item.Object, ok, nil
+	if e := ix.current(k); e != nil {
+		return e.item.Object, true, nil
+	}
+	var none T
+	return none, false, nil
 }
 
 // Item implements [Reader].
 func (ix *Indexer[T]) Item(key object.Key) (object.Item[T], bool) {
-	// A single lookup takes no snapshot of its own: that would make the next
-	// write copy nodes, for nothing.
+	if e := ix.current(key); e != nil {
+		return e.item, true
+	}
+	return object.Item[T]{}, false
+}
+
+// current returns what is stored under a key, or nil. It takes no lock, and no
+// snapshot, which would make the next write copy nodes for nothing.
+//
+// Half of a commit must not be seen (S2): what was found counts only if no
+// commit was at work meanwhile. Most commits are over sooner than a lock is
+// taken, so it tries a few times. Then the answer is that of the state before
+// the commit if somebody has it, or of the state after.
+func (ix *Indexer[T]) current(key object.Key) *entry[T] {
+	const tries = 32
+	for range tries {
+		turn := ix.turn.Load()
+		if turn%2 != 0 {
+			continue
+		}
+		_, e := ix.lookup(key)
+		if ix.turn.Load() == turn {
+			return e
+		}
+	}
 	if s := ix.cached.Load(); s != nil {
-		return s.Item(key)
+		return s.entry(key)
 	}
 	ix.mu.RLock()
-	e, ok := ix.primary.get(key)
-	ix.mu.RUnlock()
-	if !ok {
-		return object.Item[T]{}, false
-	}
-	return e.item, true
+	defer ix.mu.RUnlock()
+	_, e := ix.lookup(key)
+	return e
 }
 
 // List implements [Reader].
@@ -59,7 +82,7 @@ func (ix *Indexer[T]) Len() int {
 	}
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	return ix.primary.len
+	return ix.order.len
 }
 
 // Index implements [Reader].
@@ -85,7 +108,7 @@ func (ix *Indexer[T]) few(name, value string) ([]T, bool) {
 	if x == nil || !x.ready {
 		return nil, false
 	}
-	return resolve(ix.primary.view, x.tree.view, value, few)
+	return resolve(ix.table.tableView, x.tree.view, value, few)
 }
 
 // IndexKeys implements [Reader].

@@ -23,7 +23,7 @@ func (ix *Indexer[T]) ReplaceItems(items []object.Item[T], keep []object.Key, rv
 	for {
 		set := ix.set.Load()
 		before = ix.Snapshot()
-		r.plan(before.primary)
+		r.plan(before.contents)
 		r.compute(set)
 		if after, ok := ix.tryReplace(r, &before, rv); ok {
 			return before, after, r.errors()
@@ -41,30 +41,38 @@ func (ix *Indexer[T]) tryReplace(r *replacement[T], before **Snapshot[T], rv str
 		return nil, false
 	}
 	if ix.sequence != (*before).sequence { // another writer came in between
-		r.plan(ix.primary.view)
+		r.plan(contents[T]{ix.order.view, ix.table.tableView})
 		if slices.ContainsFunc(r.sets, func(i int) bool { return r.vals == nil || r.vals[i] == nil }) {
 			return nil, false
 		}
 	}
 	// Readers use this snapshot until finish drops it, so they don't wait.
 	*before = ix.snapshotLocked()
+	ix.turn.Add(1)
 	for _, key := range r.deletes {
-		var p path[object.Key, *entry[T]]
-		ix.primary.find(key, &p)
-		old := p.val()
-		ix.primary.deleteAt(&p)
+		s, old := ix.lookup(key)
 		ix.reindex(old, nil)
+		ix.remove(s)
+	}
+	isFirst := ix.order.len == 0
+	var first []*entry[T]
+	if isFirst {
+		first = make([]*entry[T], 0, len(r.sets))
+		ix.slots.reserve(len(r.sets))
 	}
 	for _, i := range r.sets {
 		item := &r.items[i]
-		var p path[object.Key, *entry[T]]
-		var old *entry[T]
-		if ix.primary.find(item.Key, &p) {
-			old = p.val()
+		s, old := ix.lookup(item.Key)
+		e := ix.put(s, item, r.vals[i], r.set.generation)
+		if isFirst {
+			first = append(first, e)
+		} else {
+			ix.reindex(old, e)
 		}
-		ix.putAt(&p, item, old, r.vals[i])
 	}
+	ix.index(first)
 	ix.finish(len(r.deletes)+len(r.sets) > 0, rv)
+	ix.turn.Add(1)
 	return ix.snapshotLocked(), true
 }
 
@@ -79,8 +87,8 @@ type replacement[T metav1.Object] struct {
 
 	// What compute found, for the items that a plan wanted so far.
 	set   *indexSet[T]
-	asked uint64    // the highest id of an index that was asked
-	vals  []*values // by item
+	asked uint32    // the highest id of an index that was asked
+	vals  [][]value // by item; nil: not asked, as opposed to empty
 	errs  map[int][]*IndexError
 }
 
@@ -114,7 +122,7 @@ func inOrder[T metav1.Object](items []object.Item[T]) []object.Item[T] {
 }
 
 // plan compares items with a state.
-func (r *replacement[T]) plan(v view[object.Key, *entry[T]]) {
+func (r *replacement[T]) plan(c contents[T]) {
 	r.sets, r.deletes = r.sets[:0], r.deletes[:0]
 	keep := r.keep
 	kept := func(key object.Key) bool { // asked in key order
@@ -123,19 +131,20 @@ func (r *replacement[T]) plan(v view[object.Key, *entry[T]]) {
 		}
 		return len(keep) > 0 && keep[0] == key
 	}
-	var p path[object.Key, *entry[T]]
-	v.first(&p)
+	var p path[*slot[T]]
+	stored := c.table.scan()
+	c.order.first(&p)
 	for i := 0; i < len(r.items) || p.valid(); {
 		c := -1
 		switch {
 		case i == len(r.items):
 			c = 1
 		case p.valid():
-			c = r.items[i].Key.Compare(p.key())
+			c = r.items[i].Key.Compare(p.key().key)
 		}
 		switch {
 		case c > 0: // stored, not in the list
-			if key := p.key(); !kept(key) {
+			if key := p.key().key; !kept(key) {
 				r.deletes = append(r.deletes, key)
 			}
 			p.next()
@@ -145,7 +154,7 @@ func (r *replacement[T]) plan(v view[object.Key, *entry[T]]) {
 			}
 			i++
 		default:
-			if item := &r.items[i]; !item.SameVersion(p.val().item) && !kept(item.Key) {
+			if item := &r.items[i]; !item.SameVersion(stored.get(p.key().id).item) && !kept(item.Key) {
 				r.sets = append(r.sets, i)
 			}
 			p.next()
@@ -159,13 +168,13 @@ func (r *replacement[T]) plan(v view[object.Key, *entry[T]]) {
 // User code: never under a lock.
 func (r *replacement[T]) compute(set *indexSet[T]) {
 	if r.vals == nil && len(r.sets) > 0 {
-		r.vals = make([]*values, len(r.items))
+		r.vals = make([][]value, len(r.items))
 	}
 	if r.set != set {
 		fresh := set.after(r.asked)
 		for i, vals := range r.vals {
 			if vals != nil {
-				r.ask(i, set, fresh, slices.Clone(vals.list))
+				r.ask(i, set, fresh, slices.Clone(vals))
 			}
 		}
 		r.set, r.asked = set, max(r.asked, set.lastID())
@@ -178,6 +187,8 @@ func (r *replacement[T]) compute(set *indexSet[T]) {
 	}
 }
 
+var noValues = []value{}
+
 // ask adds what the indexes say of item i to the values in scratch.
 func (r *replacement[T]) ask(i int, set *indexSet[T], list []*index[T], scratch []value) []value {
 	vals, errs := appendValues(list, &r.items[i], scratch, nil)
@@ -187,8 +198,8 @@ func (r *replacement[T]) ask(i int, set *indexSet[T], list []*index[T], scratch 
 		}
 		r.errs[i] = append(r.errs[i], errs...)
 	}
-	if r.vals[i] = set.none; len(vals) > 0 {
-		r.vals[i] = newValues(set.generation, vals)
+	if r.vals[i] = noValues; len(vals) > 0 {
+		r.vals[i] = slices.Clone(vals)
 	}
 	return vals
 }

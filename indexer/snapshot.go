@@ -16,17 +16,25 @@ import (
 // state in memory, beyond those only what the store has not changed since is
 // shared with it.
 type Snapshot[T metav1.Object] struct {
+	contents[T]
 	keyFunc  object.KeyFunc[T]
-	primary  view[object.Key, *entry[T]]
+	slots    *slotMap[T] // the store's present one: a hint, see entry
 	indexes  []indexView[T]
 	rv       string
 	sequence uint64
 }
 
+// contents are the objects of a state. Each slot in order leads to an entry in
+// table that is this slot's.
+type contents[T metav1.Object] struct {
+	order view[*slot[T]]
+	table tableView[entry[T]]
+}
+
 type indexView[T metav1.Object] struct {
 	name string
 	fn   IndexFunc[T]
-	view view[posting, struct{}]
+	view view[posting[T]]
 }
 
 var _ Reader[metav1.Object] = (*Snapshot[metav1.Object])(nil)
@@ -55,20 +63,36 @@ func (s *Snapshot[T]) GetByKey(key string) (T, bool, error) {
 
 // Item implements [Reader].
 func (s *Snapshot[T]) Item(key object.Key) (object.Item[T], bool) {
-	e, ok := s.primary.get(key)
-	if !ok {
-		return object.Item[T]{}, false
+	if e := s.entry(key); e != nil {
+		return e.item, true
 	}
-	return e.item, true
+	return object.Item[T]{}, false
+}
+
+// entry returns what the snapshot has under a key, or nil. Most keys are in the
+// slot in which they are now. If not, it was deleted since, or stored again, or
+// never there: the tree knows.
+func (s *Snapshot[T]) entry(key object.Key) *entry[T] {
+	if now := s.slots.find(key); now != nil {
+		if e := s.table.get(now.id); e != nil && e.slot == now {
+			return e
+		}
+	}
+	var p path[*slot[T]]
+	if s.order.find(probe[T](key), &p) {
+		return s.table.get(p.key().id)
+	}
+	return nil
 }
 
 // List implements [Reader].
 func (s *Snapshot[T]) List() []T {
-	list := make([]T, 0, s.primary.len)
-	var p path[object.Key, *entry[T]]
-	for s.primary.first(&p); p.valid(); p.skip(0) {
-		for _, it := range p.rest() {
-			list = append(list, it.val.item.Object)
+	list := make([]T, 0, s.order.len)
+	var p path[*slot[T]]
+	stored := s.table.scan()
+	for s.order.first(&p); p.valid(); p.skip(0) {
+		for _, at := range p.rest() {
+			list = append(list, stored.get(at.id).item.Object)
 		}
 	}
 	return list
@@ -76,15 +100,15 @@ func (s *Snapshot[T]) List() []T {
 
 // ListKeys implements [Reader].
 func (s *Snapshot[T]) ListKeys() []string {
-	keys := make([]string, 0, s.primary.len)
-	for k := range s.primary.all() {
-		keys = append(keys, k.String())
+	keys := make([]string, 0, s.order.len)
+	for at := range s.order.all() {
+		keys = append(keys, at.key.String())
 	}
 	return keys
 }
 
 // Len implements [Reader].
-func (s *Snapshot[T]) Len() int { return s.primary.len }
+func (s *Snapshot[T]) Len() int { return s.order.len }
 
 // Index implements [Reader].
 func (s *Snapshot[T]) Index(name string, obj T) ([]T, error) {
@@ -98,20 +122,18 @@ func (s *Snapshot[T]) Index(name string, obj T) ([]T, error) {
 		return nil, &IndexError{Index: name, Key: key, Err: err}
 	}
 	if len(vals) == 1 {
-		objs, _ := resolve(s.primary, x.view, vals[0], math.MaxInt)
+		objs, _ := resolve(s.table, x.view, vals[0], math.MaxInt)
 		return objs, nil
 	}
-	var keys []object.Key
+	var slots []*slot[T]
 	for _, v := range vals {
-		each(x.view, v, func(key object.Key) bool { keys = append(keys, key); return true })
+		each(x.view, v, func(at *slot[T]) bool { slots = append(slots, at); return true })
 	}
-	slices.SortFunc(keys, object.Key.Compare)
-	keys = slices.Compact(keys)
-	objs := make([]T, 0, len(keys))
-	for _, key := range keys {
-		if e, ok := s.primary.get(key); ok {
-			objs = append(objs, e.item.Object)
-		}
+	slices.SortFunc(slots, (*slot[T]).Compare)
+	slots = slices.Compact(slots)
+	objs := make([]T, 0, len(slots))
+	for _, at := range slots {
+		objs = append(objs, s.table.get(at.id).item.Object)
 	}
 	return objs, nil
 }
@@ -122,7 +144,7 @@ func (s *Snapshot[T]) ByIndex(name, value string) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
-	objs, _ := resolve(s.primary, x.view, value, math.MaxInt)
+	objs, _ := resolve(s.table, x.view, value, math.MaxInt)
 	return objs, nil
 }
 
@@ -133,7 +155,7 @@ func (s *Snapshot[T]) IndexKeys(name, value string) ([]string, error) {
 		return nil, err
 	}
 	var keys []string
-	each(x.view, value, func(key object.Key) bool { keys = append(keys, key.String()); return true })
+	each(x.view, value, func(at *slot[T]) bool { keys = append(keys, at.key.String()); return true })
 	return keys, nil
 }
 
@@ -144,13 +166,13 @@ func (s *Snapshot[T]) ListIndexFuncValues(name string) []string {
 		return nil
 	}
 	var vals []string
-	var p path[posting, struct{}]
+	var p path[posting[T]]
 	x.view.first(&p)
 	for p.valid() {
 		v := p.key().value
 		vals = append(vals, v)
 		// "\x00" behind it makes the least string that is greater.
-		p.forward(posting{value: v + "\x00"})
+		p.forward(posting[T]{value: v + "\x00"})
 	}
 	return vals
 }
@@ -178,10 +200,11 @@ func (s *Snapshot[T]) All() iter.Seq2[object.Key, T] {
 // the store's and must not be changed.
 func (s *Snapshot[T]) Items() iter.Seq[*object.Item[T]] {
 	return func(yield func(*object.Item[T]) bool) {
-		var p path[object.Key, *entry[T]]
-		for s.primary.first(&p); p.valid(); p.skip(0) {
-			for _, it := range p.rest() {
-				if !yield(&it.val.item) {
+		var p path[*slot[T]]
+		stored := s.table.scan()
+		for s.order.first(&p); p.valid(); p.skip(0) {
+			for _, at := range p.rest() {
+				if !yield(&stored.get(at.id).item) {
 					return
 				}
 			}
@@ -200,11 +223,12 @@ func (s *Snapshot[T]) Namespace(namespace string) iter.Seq2[object.Key, T] {
 func (s *Snapshot[T]) Prefix(namespace, namePrefix string) iter.Seq2[object.Key, T] {
 	return func(yield func(object.Key, T) bool) {
 		from := object.Key{Namespace: namespace, Name: namePrefix}
-		var p path[object.Key, *entry[T]]
-		for s.primary.seek(from, &p); p.valid(); p.next() {
-			key := p.key()
+		var p path[*slot[T]]
+		stored := s.table.scan()
+		for s.order.seek(probe[T](from), &p); p.valid(); p.next() {
+			key := p.key().key
 			if key.Namespace == namespace && strings.HasPrefix(key.Name, namePrefix) {
-				if !yield(key, p.val().item.Object) {
+				if !yield(key, stored.get(p.key().id).item.Object) {
 					return
 				}
 				continue
@@ -233,13 +257,13 @@ func (s *Snapshot[T]) index(name string) (*indexView[T], error) {
 	return nil, &UnknownIndexError{Name: name, Known: known}
 }
 
-// each calls f for the keys under one value of an index, in order, until it
+// each calls f for the slots under one value of an index, in key order, until it
 // returns false.
-func each(index view[posting, struct{}], val string, f func(object.Key) bool) {
-	var p path[posting, struct{}]
-	for index.seek(posting{value: val}, &p); p.valid(); p.skip(0) {
+func each[T metav1.Object](index view[posting[T]], val string, f func(*slot[T]) bool) {
+	var p path[posting[T]]
+	for index.seek(posting[T]{value: val}, &p); p.valid(); p.skip(0) {
 		for _, it := range p.rest() {
-			if it.key.value != val || !f(it.key.key) {
+			if it.value != val || !f(it.slot) {
 				return
 			}
 		}
@@ -248,23 +272,42 @@ func each(index view[posting, struct{}], val string, f func(object.Key) bool) {
 
 // resolve returns the objects under one value of an index, or nothing and
 // false if there are more than limit.
-func resolve[T metav1.Object](primary view[object.Key, *entry[T]], index view[posting, struct{}], val string, limit int) (objs []T, ok bool) {
-	ok = true
-	var p path[object.Key, *entry[T]]
-	each(index, val, func(key object.Key) bool {
-		if len(objs) == limit {
-			objs, ok = nil, false
-			return false
+func resolve[T metav1.Object](table tableView[entry[T]], index view[posting[T]], val string, limit int) (objs []T, ok bool) {
+	n := count(index, val, limit)
+	if n > limit {
+		return nil, false
+	}
+	if n == 0 {
+		return nil, true
+	}
+	objs = make([]T, 0, n)
+	stored := table.scan()
+	var p path[posting[T]]
+	for index.seek(posting[T]{value: val}, &p); len(objs) < n; p.skip(0) {
+		rest := p.rest()
+		for _, it := range rest[:min(len(rest), n-len(objs))] {
+			objs = append(objs, stored.get(it.slot.id).item.Object)
 		}
-		if objs == nil {
-			primary.seek(key, &p)
-		} else {
-			p.forward(key) // keys under one value are in order
+	}
+	return objs, true
+}
+
+// count returns how many slots are under one value of an index, or any number
+// above limit if there are more.
+func count[T metav1.Object](index view[posting[T]], val string, limit int) (n int) {
+	var p path[posting[T]]
+	for index.seek(posting[T]{value: val}, &p); p.valid() && n <= limit; p.skip(0) {
+		rest := p.rest()
+		if rest[len(rest)-1].value == val { // they are in order: so are all the others
+			n += len(rest)
+			continue
 		}
-		objs = append(objs, p.val().item.Object)
-		return true
-	})
-	return objs, ok
+		for i := 0; rest[i].value == val; i++ {
+			n++
+		}
+		break
+	}
+	return n
 }
 
 // keyOf guards the key function against a nil pointer, which would make most

@@ -2,9 +2,10 @@ package indexer
 
 import "iter"
 
-// The tree is a B+ tree: every item is in a leaf, all leaves are equally deep,
-// and inner nodes only say the way. Wide nodes keep neighbours together in
-// memory, so that an ordered scan costs a few nanoseconds an item.
+// The tree is an ordered set, in the form of a B+ tree: every key is in a leaf,
+// all leaves are equally deep, and inner nodes only say the way. Wide nodes keep
+// neighbours together in memory, so that an ordered scan costs a few
+// nanoseconds a key.
 //
 // It comes in two faces:
 //
@@ -20,59 +21,52 @@ import "iter"
 // Everything else in this package goes through these methods only, so that
 // another ordered structure can take the tree's place:
 //
-//	view   get, find, seek, first, all, len; diff (a function)
-//	path   valid, key, val, next, rest, skip, forward
-//	tree   snapshot, replaceAt, insertAt, deleteAt, put, remove
+//	view   find, seek, first, all, len
+//	path   valid, key, next, rest, skip, forward
+//	tree   snapshot, put, remove
 
 const (
-	maxItems = 32           // of a leaf, and children of an inner node
-	minItems = maxItems / 3 // below this a node is merged with its neighbour; lower than half, so that a node on the edge does not go back and forth
-	maxDepth = 10           // minItems^maxDepth items: more than fit in any memory
+	maxKeys  = 32          // of a leaf, and children of an inner node
+	minKeys  = maxKeys / 3 // below this a node is merged with its neighbour; lower than half, so that a node on the edge does not go back and forth
+	maxDepth = 10          // minKeys^maxDepth keys: more than fit in any memory
 )
 
 // ordered is what a key must offer: a total order in which only equal keys
 // compare as 0.
 type ordered[K any] interface{ Compare(K) int }
 
-// pair has the value first, since a zero-size field at a struct's end would
-// cost a word (index trees have no value).
-type pair[K, V any] struct {
-	val V
-	key K
-}
-
-// node is a leaf (kids is nil, items are sorted) or an inner node (items is
+// node is a leaf (kids is nil, keys are sorted) or an inner node (keys is
 // nil). In an inner node seps[i] is greater than every key under kids[i], and
 // not greater than any key under kids[i+1].
-type node[K ordered[K], V any] struct {
+type node[K ordered[K]] struct {
 	epoch uint64 // fixed; see tree
-	items []pair[K, V]
+	keys  []K
 	seps  []K
-	kids  []*node[K, V]
+	kids  []*node[K]
 }
 
-func (n *node[K, V]) size() int {
+func (n *node[K]) size() int {
 	if n.kids != nil {
 		return len(n.kids)
 	}
-	return len(n.items)
+	return len(n.keys)
 }
 
 // clone copies the node, not its children.
-func (n *node[K, V]) clone(epoch uint64) *node[K, V] {
-	c := &node[K, V]{epoch: epoch}
+func (n *node[K]) clone(epoch uint64) *node[K] {
+	c := &node[K]{epoch: epoch}
 	if n.kids == nil {
-		c.items = append(make([]pair[K, V], 0, len(n.items)), n.items...)
+		c.keys = append(make([]K, 0, len(n.keys)), n.keys...)
 		return c
 	}
 	c.seps = append(make([]K, 0, len(n.seps)), n.seps...)
-	c.kids = append(make([]*node[K, V], 0, len(n.kids)), n.kids...)
+	c.kids = append(make([]*node[K], 0, len(n.kids)), n.kids...)
 	return c
 }
 
 // upper returns how many of an inner node's separators are not greater than k,
 // which is the child to look for k in.
-func (n *node[K, V]) upper(k K) int {
+func (n *node[K]) upper(k K) int {
 	lo, hi := 0, len(n.seps)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
@@ -85,12 +79,12 @@ func (n *node[K, V]) upper(k K) int {
 	return lo
 }
 
-// lower returns the first of a leaf's items whose key is not less than k.
-func (n *node[K, V]) lower(k K) (int, bool) {
-	lo, hi := 0, len(n.items)
+// lower returns the first of a leaf's keys that is not less than k.
+func (n *node[K]) lower(k K) (int, bool) {
+	lo, hi := 0, len(n.keys)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
-		switch c := n.items[mid].key.Compare(k); {
+		switch c := n.keys[mid].Compare(k); {
 		case c < 0:
 			lo = mid + 1
 		case c > 0:
@@ -104,31 +98,14 @@ func (n *node[K, V]) lower(k K) (int, bool) {
 
 // view is an immutable state of a tree. Its zero value is empty. Safe for
 // concurrent use.
-type view[K ordered[K], V any] struct {
-	root *node[K, V]
+type view[K ordered[K]] struct {
+	root *node[K]
 	len  int
-}
-
-// get returns the value under k.
-func (v view[K, V]) get(k K) (V, bool) {
-	n := v.root
-	if n == nil {
-		var none V
-		return none, false
-	}
-	for n.kids != nil {
-		n = n.kids[n.upper(k)]
-	}
-	if i, ok := n.lower(k); ok {
-		return n.items[i].val, true
-	}
-	var none V
-	return none, false
 }
 
 // find leads p to k, or to where k would be inserted, which may be one past
 // the end of a leaf.
-func (v view[K, V]) find(k K, p *path[K, V]) bool {
+func (v view[K]) find(k K, p *path[K]) bool {
 	n := v.root
 	p.depth = 0
 	if n == nil {
@@ -144,28 +121,27 @@ func (v view[K, V]) find(k K, p *path[K, V]) bool {
 	return found
 }
 
-// seek leads p to the first item whose key is not less than k.
-func (v view[K, V]) seek(k K, p *path[K, V]) {
+// seek leads p to the first key whose key is not less than k.
+func (v view[K]) seek(k K, p *path[K]) {
 	v.find(k, p)
 	p.settle()
 }
 
-// first leads p to the first item.
-func (v view[K, V]) first(p *path[K, V]) {
+// first leads p to the first key.
+func (v view[K]) first(p *path[K]) {
 	p.depth = 0
 	if v.root != nil {
 		p.descend(v.root)
 	}
 }
 
-// all yields every item in order.
-func (v view[K, V]) all() iter.Seq2[K, V] {
-	return func(yield func(K, V) bool) {
-		var p path[K, V]
+// all yields every key in order.
+func (v view[K]) all() iter.Seq[K] {
+	return func(yield func(K) bool) {
+		var p path[K]
 		for v.first(&p); p.valid(); p.skip(0) {
-			for i := range p.rest() {
-				it := &p.rest()[i]
-				if !yield(it.key, it.val) {
+			for _, k := range p.rest() {
+				if !yield(k) {
 					return
 				}
 			}
@@ -175,30 +151,28 @@ func (v view[K, V]) all() iter.Seq2[K, V] {
 
 // tree is the writer's face. Its zero value is empty and ready. Not safe for
 // concurrent use; views of it are.
-type tree[K ordered[K], V any] struct {
-	view[K, V]
+type tree[K ordered[K]] struct {
+	view[K]
 	epoch uint64 // nodes with this epoch are in no view
 }
 
 // snapshot returns the present state, for good.
-func (t *tree[K, V]) snapshot() view[K, V] {
+func (t *tree[K]) snapshot() view[K] {
 	t.epoch++
 	return t.view
 }
 
-// put stores v under k.
-func (t *tree[K, V]) put(k K, v V) {
-	var p path[K, V]
-	if t.find(k, &p) {
-		t.replaceAt(&p, v)
-	} else {
-		t.insertAt(&p, k, v)
+// put makes k a key of the set. It does nothing if it is one.
+func (t *tree[K]) put(k K) {
+	var p path[K]
+	if !t.find(k, &p) {
+		t.insertAt(&p, k)
 	}
 }
 
 // remove deletes k and reports whether it was there.
-func (t *tree[K, V]) remove(k K) bool {
-	var p path[K, V]
+func (t *tree[K]) remove(k K) bool {
+	var p path[K]
 	if !t.find(k, &p) {
 		return false
 	}

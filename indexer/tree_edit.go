@@ -3,7 +3,7 @@ package indexer
 import "slices"
 
 // own copies what views may see of the path, so that its nodes can be changed.
-func (t *tree[K, V]) own(p *path[K, V]) {
+func (t *tree[K]) own(p *path[K]) {
 	for d := range p.depth {
 		if p.node[d].epoch == t.epoch {
 			continue
@@ -17,51 +17,44 @@ func (t *tree[K, V]) own(p *path[K, V]) {
 	}
 }
 
-// replaceAt changes the value at p, which find has led to a key that is there.
-// The path stays valid.
-func (t *tree[K, V]) replaceAt(p *path[K, V], v V) {
-	t.own(p)
-	p.item().val = v
-}
-
 // insertAt inserts k at p, which find has led to where k belongs.
-func (t *tree[K, V]) insertAt(p *path[K, V], k K, v V) {
+func (t *tree[K]) insertAt(p *path[K], k K) {
 	t.len++
 	if p.depth == 0 {
-		t.root = &node[K, V]{epoch: t.epoch, items: []pair[K, V]{{v, k}}}
+		t.root = &node[K]{epoch: t.epoch, keys: []K{k}}
 		return
 	}
 	t.own(p)
-	if len(p.node[p.depth-1].items) == maxItems {
+	if len(p.node[p.depth-1].keys) == maxKeys {
 		t.split(p, p.depth-1, k)
 	}
 	leaf := p.node[p.depth-1]
-	leaf.items = insert(leaf.items, p.at[p.depth-1], pair[K, V]{v, k})
+	leaf.keys = insert(leaf.keys, p.at[p.depth-1], k)
 }
 
 // split divides the full node at level d, and its full ancestors, to make room
 // for k. The path goes on leading to where k belongs.
-func (t *tree[K, V]) split(p *path[K, V], d int, k K) {
+func (t *tree[K]) split(p *path[K], d int, k K) {
 	if d == 0 {
-		t.root = &node[K, V]{epoch: t.epoch, kids: []*node[K, V]{p.node[0]}}
+		t.root = &node[K]{epoch: t.epoch, kids: []*node[K]{p.node[0]}}
 		copy(p.node[1:], p.node[:p.depth])
 		copy(p.at[1:], p.at[:p.depth])
 		p.node[0], p.at[0] = t.root, 0
 		p.depth++
 		d = 1
-	} else if len(p.node[d-1].kids) == maxItems {
+	} else if len(p.node[d-1].kids) == maxKeys {
 		depth := p.depth
 		t.split(p, d-1, k)
 		d += p.depth - depth
 	}
 	n, parent, at := p.node[d], p.node[d-1], p.at[d-1]
-	var right *node[K, V]
+	var right *node[K]
 	var sep K
-	mid := maxItems / 2
+	mid := maxKeys / 2
 	if n.kids == nil && p.atEnd() {
 		// Keys that come in order (a list does) fill the leaves to the brim.
-		mid = maxItems
-		right, sep = &node[K, V]{epoch: t.epoch}, k
+		mid = maxKeys
+		right, sep = &node[K]{epoch: t.epoch}, k
 	} else {
 		right, sep = n.splitOff(mid, t.epoch)
 	}
@@ -69,30 +62,30 @@ func (t *tree[K, V]) split(p *path[K, V], d int, k K) {
 	parent.seps = insert(parent.seps, at, sep)
 	// In a leaf, k at mid is less than the right half's first key, so it
 	// belongs to the left; in an inner node child mid is the right half's.
-	if p.at[d] > mid || p.at[d] == mid && (n.kids != nil || mid == maxItems) {
+	if p.at[d] > mid || p.at[d] == mid && (n.kids != nil || mid == maxKeys) {
 		p.node[d], p.at[d] = right, p.at[d]-mid
 		p.at[d-1]++
 	}
 }
 
-// atEnd reports whether p is past the tree's last item.
-func (p *path[K, V]) atEnd() bool {
+// atEnd reports whether p is past the tree's last key.
+func (p *path[K]) atEnd() bool {
 	for d := range p.depth - 1 {
 		if p.at[d] != len(p.node[d].kids)-1 {
 			return false
 		}
 	}
-	return p.at[p.depth-1] == len(p.node[p.depth-1].items)
+	return p.at[p.depth-1] == len(p.node[p.depth-1].keys)
 }
 
-// splitOff moves what follows the first mid items or children to a new node,
+// splitOff moves what follows the first mid keys or children to a new node,
 // and returns it with the separator that goes between the two.
-func (n *node[K, V]) splitOff(mid int, epoch uint64) (right *node[K, V], sep K) {
-	right = &node[K, V]{epoch: epoch}
+func (n *node[K]) splitOff(mid int, epoch uint64) (right *node[K], sep K) {
+	right = &node[K]{epoch: epoch}
 	if n.kids == nil {
-		right.items = slices.Clone(n.items[mid:])
-		n.items = truncate(n.items, mid)
-		return right, right.items[0].key
+		right.keys = slices.Clone(n.keys[mid:])
+		n.keys = truncate(n.keys, mid)
+		return right, right.keys[0]
 	}
 	right.kids = slices.Clone(n.kids[mid:])
 	right.seps = slices.Clone(n.seps[mid:])
@@ -102,13 +95,13 @@ func (n *node[K, V]) splitOff(mid int, epoch uint64) (right *node[K, V], sep K) 
 	return right, sep
 }
 
-// deleteAt deletes the item at p, which find has led to a key that is there.
-func (t *tree[K, V]) deleteAt(p *path[K, V]) {
+// deleteAt deletes the key at p, which find has led to a key that is there.
+func (t *tree[K]) deleteAt(p *path[K]) {
 	t.len--
 	t.own(p)
 	leaf := p.node[p.depth-1]
-	leaf.items = slices.Delete(leaf.items, p.at[p.depth-1], p.at[p.depth-1]+1)
-	for d := p.depth - 1; d > 0 && p.node[d].size() < minItems; d-- {
+	leaf.keys = slices.Delete(leaf.keys, p.at[p.depth-1], p.at[p.depth-1]+1)
+	for d := p.depth - 1; d > 0 && p.node[d].size() < minKeys; d-- {
 		t.rebalance(p.node[d-1], p.at[d-1])
 	}
 	for t.root != nil && t.root.kids != nil && len(t.root.kids) == 1 {
@@ -122,20 +115,20 @@ func (t *tree[K, V]) deleteAt(p *path[K, V]) {
 // rebalance merges a small child with a neighbour, or divides what both hold
 // evenly if that is too much for one node. The neighbour may be shared with a
 // view, so both are built anew.
-func (t *tree[K, V]) rebalance(parent *node[K, V], i int) {
+func (t *tree[K]) rebalance(parent *node[K], i int) {
 	if i == len(parent.kids)-1 {
 		i--
 	}
 	l, r := parent.kids[i], parent.kids[i+1]
-	both := &node[K, V]{epoch: t.epoch}
+	both := &node[K]{epoch: t.epoch}
 	if l.kids == nil {
-		both.items = slices.Concat(l.items, r.items)
+		both.keys = slices.Concat(l.keys, r.keys)
 	} else {
 		both.kids = slices.Concat(l.kids, r.kids)
 		both.seps = slices.Concat(l.seps, parent.seps[i:i+1], r.seps)
 	}
 	parent.kids[i] = both
-	if n := both.size(); n > maxItems {
+	if n := both.size(); n > maxKeys {
 		parent.kids[i+1], parent.seps[i] = both.splitOff(n/2, t.epoch)
 		return
 	}
@@ -152,7 +145,7 @@ func insert[E any](s []E, i int, e E) []E {
 		s[i] = e
 		return s
 	}
-	grown := make([]E, len(s)+1, max(len(s)+1, min(maxItems, len(s)+len(s)/2+4)))
+	grown := make([]E, len(s)+1, max(len(s)+1, min(maxKeys, len(s)+len(s)/2+4)))
 	copy(grown, s[:i])
 	grown[i] = e
 	copy(grown[i+1:], s[i:])

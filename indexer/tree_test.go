@@ -3,6 +3,7 @@ package indexer
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -13,29 +14,29 @@ type num int
 
 func (n num) Compare(m num) int { return cmp.Compare(n, m) }
 
-type numTree = tree[num, *int]
+type numTree = tree[num]
 
 // checkTree fails unless the view has every property that the tree's methods
 // rely on.
-func checkTree[K ordered[K], V any](t testing.TB, v view[K, V]) {
+func checkTree[K ordered[K]](t testing.TB, v view[K]) {
 	t.Helper()
 	count, depth := 0, -1
 	var last *K
-	var walk func(n *node[K, V], level int, low, high *K, rightmost bool)
-	walk = func(n *node[K, V], level int, low, high *K, rightmost bool) {
+	var walk func(n *node[K], level int, low, high *K, rightmost bool)
+	walk = func(n *node[K], level int, low, high *K, rightmost bool) {
 		root := level == 0
-		if n.size() > maxItems || !root && n.size() < minItems && !(rightmost && n.kids == nil) {
-			t.Fatalf("node of level %d has %d entries, want %d to %d", level, n.size(), minItems, maxItems)
+		if n.size() > maxKeys || !root && n.size() < minKeys && !(rightmost && n.kids == nil) {
+			t.Fatalf("node of level %d has %d entries, want %d to %d", level, n.size(), minKeys, maxKeys)
 		}
 		if n.kids == nil {
 			if depth == -1 {
 				depth = level
 			}
-			if level != depth || n.seps != nil || root && len(n.items) == 0 || len(n.items) == 0 {
-				t.Fatalf("leaf at level %d (others at %d) with %d items, %d separators", level, depth, len(n.items), len(n.seps))
+			if level != depth || n.seps != nil || root && len(n.keys) == 0 || len(n.keys) == 0 {
+				t.Fatalf("leaf at level %d (others at %d) with %d keys, %d separators", level, depth, len(n.keys), len(n.seps))
 			}
-			for i := range n.items {
-				k := &n.items[i].key
+			for i := range n.keys {
+				k := &n.keys[i]
 				if last != nil && (*last).Compare(*k) >= 0 || low != nil && (*k).Compare(*low) < 0 || high != nil && (*k).Compare(*high) >= 0 {
 					t.Fatalf("key %v is out of order: follows %v, range %v to %v", *k, last, low, high)
 				}
@@ -44,8 +45,8 @@ func checkTree[K ordered[K], V any](t testing.TB, v view[K, V]) {
 			}
 			return
 		}
-		if n.items != nil || len(n.kids) < 2 || len(n.seps) != len(n.kids)-1 {
-			t.Fatalf("inner node with %d items, %d children, %d separators", len(n.items), len(n.kids), len(n.seps))
+		if n.keys != nil || len(n.kids) < 2 || len(n.seps) != len(n.kids)-1 {
+			t.Fatalf("inner node with %d keys, %d children, %d separators", len(n.keys), len(n.kids), len(n.seps))
 		}
 		for i, kid := range n.kids {
 			lo, hi := low, high
@@ -62,74 +63,48 @@ func checkTree[K ordered[K], V any](t testing.TB, v view[K, V]) {
 		walk(v.root, 0, nil, nil, true)
 	}
 	if count != v.len {
-		t.Fatalf("%d items, len says %d", count, v.len)
+		t.Fatalf("%d keys, len says %d", count, v.len)
 	}
 }
 
 // model is the plain thing that a tree must equal.
-type model map[num]*int
+type model map[num]bool
 
-func (m model) clone() model {
-	c := model{}
-	for k, v := range m {
-		c[k] = v
-	}
-	return c
-}
+func (m model) keys() []num { return slices.Sorted(maps.Keys(m)) }
 
-func (m model) keys() []num {
-	keys := make([]num, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-func checkEqual(t testing.TB, v view[num, *int], m model) {
+func checkEqual(t testing.TB, v view[num], m model) {
 	t.Helper()
 	checkTree(t, v)
-	keys := m.keys()
-	i := 0
-	for k, val := range v.all() {
-		if i >= len(keys) || k != keys[i] || val != m[k] {
-			t.Fatalf("item %d is %v, want one of %d in order", i, k, len(keys))
-		}
-		i++
-	}
-	if i != len(keys) || v.len != len(keys) {
-		t.Fatalf("%d items, len %d, want %d", i, v.len, len(keys))
+	if got, want := slices.Collect(v.all()), m.keys(); !slices.Equal(got, want) {
+		t.Fatalf("the tree holds %v, want %v", got, want)
 	}
 }
 
-// apply plays a program of operations on a tree and on maps, and compares
-// everything with everything: two bytes are one operation.
+// apply plays a program of operations on a tree and on a map, and compares
+// everything: three bytes are one operation.
 func apply(t testing.TB, program []byte, span int) {
 	var tr numTree
 	m := model{}
 	type saved struct {
-		v view[num, *int]
+		v view[num]
 		m model
 	}
 	var snaps []saved
 	for i := 0; i+2 < len(program); i += 3 {
 		k := num((int(program[i+1])<<8 | int(program[i+2])) % span)
 		switch op := program[i]; {
-		case op < 120: // put
-			v := new(int)
-			tr.put(k, v)
-			m[k] = v
-		case op < 200: // remove
-			_, want := m[k]
-			if got := tr.remove(k); got != want {
-				t.Fatalf("remove %d: %v, want %v", k, got, want)
+		case op < 120:
+			tr.put(k)
+			m[k] = true
+		case op < 200:
+			if got := tr.remove(k); got != m[k] {
+				t.Fatalf("remove %d: %v, want %v", k, got, m[k])
 			}
 			delete(m, k)
-		case op < 210: // a run of ascending puts
+		case op < 210: // a run of ascending keys
 			for j := range num(op) {
-				v := new(int)
-				tr.put(k+j, v)
-				m[k+j] = v
+				tr.put(k + j)
+				m[k+j] = true
 			}
 		case op < 220: // a run of removals
 			for j := range num(op) {
@@ -138,11 +113,12 @@ func apply(t testing.TB, program []byte, span int) {
 			}
 		case op < 226:
 			if len(snaps) < 8 {
-				snaps = append(snaps, saved{tr.snapshot(), m.clone()})
+				snaps = append(snaps, saved{tr.snapshot(), maps.Clone(m)})
 			}
 		default: // reads
-			if v, ok := tr.get(k); v != m[k] || ok != (m[k] != nil) {
-				t.Fatalf("get %d: %v", k, ok)
+			var p path[num]
+			if got := tr.find(k, &p); got != m[k] {
+				t.Fatalf("find %d: %v", k, got)
 			}
 		}
 	}
@@ -150,54 +126,27 @@ func apply(t testing.TB, program []byte, span int) {
 	for k := num(0); int(k) < span; k += num(1 + span/50) {
 		checkPlaces(t, tr.view, m.keys(), k)
 	}
-	snaps = append(snaps, saved{tr.snapshot(), m}, saved{m: model{}})
 	for _, a := range snaps {
 		checkEqual(t, a.v, a.m) // S1: whatever came later has not changed it
-		for _, b := range snaps {
-			checkDiff(t, a.v, b.v, a.m, b.m)
-		}
 	}
 }
 
 // checkPlaces compares seek and forward with a search in the sorted keys.
-func checkPlaces(t testing.TB, v view[num, *int], keys []num, k num) {
+func checkPlaces(t testing.TB, v view[num], keys []num, k num) {
 	t.Helper()
-	var p path[num, *int]
+	var p path[num]
 	v.first(&p)
 	for target := k - k%50; target < k+200; target += 1 + k%60 {
 		if p.valid() && p.key() > target {
 			continue
 		}
 		p.forward(target)
-		var q path[num, *int]
+		var q path[num]
 		v.seek(target, &q)
 		i, _ := slices.BinarySearch(keys, target)
 		if p.valid() != (i < len(keys)) || q.valid() != p.valid() || p.valid() && (p.key() != keys[i] || q.key() != keys[i]) {
 			t.Fatalf("looking for %d among %v", target, keys)
 		}
-	}
-}
-
-func checkDiff(t testing.TB, a, b view[num, *int], am, bm model) {
-	t.Helper()
-	type change struct{ before, after *int }
-	var want []change
-	all := am.clone()
-	for k := range bm {
-		all[k] = nil
-	}
-	for _, k := range all.keys() {
-		if am[k] != bm[k] {
-			want = append(want, change{am[k], bm[k]})
-		}
-	}
-	var got []change
-	diff(a, b, func(x, y *int) bool {
-		got = append(got, change{x, y})
-		return true
-	})
-	if !slices.Equal(got, want) {
-		t.Fatalf("diff has %d changes, want %d", len(got), len(want))
 	}
 }
 
@@ -225,48 +174,13 @@ func FuzzTree(f *testing.F) {
 	})
 }
 
-// What both views share is skipped unread: diff doesn't notice that the items
-// of all shared leaves are gone.
-func TestDiffReadsWhatChanged(t *testing.T) {
-	var tr numTree
-	const n = 100_000
-	for i := range num(n) {
-		tr.put(i, new(int))
-	}
-	before := tr.snapshot()
-	for i := range num(10) {
-		tr.put(i*(n/10), new(int))
-	}
-	for i := range num(3 * maxItems) { // splits leaves
-		tr.put(n+i, new(int))
-	}
-	after := tr.snapshot()
-	old := map[*node[num, *int]]bool{}
-	var p path[num, *int]
-	for before.first(&p); p.valid(); p.skip(0) {
-		old[p.node[p.depth-1]] = true
-	}
-	gone := 0
-	for after.first(&p); p.valid(); p.skip(0) {
-		if leaf := p.node[p.depth-1]; old[leaf] {
-			leaf.items = nil
-			gone++
-		}
-	}
-	changes := 0
-	diff(before, after, func(x, y *int) bool { changes++; return true })
-	if changes != 10+3*maxItems || gone < n/maxItems-11 {
-		t.Fatalf("%d changes, want %d; %d leaves are shared", changes, 10+3*maxItems, gone)
-	}
-}
-
 func TestAscendingKeysFillLeaves(t *testing.T) {
 	var tr numTree
-	for i := range num(maxItems * 20) {
-		tr.put(i, new(int))
+	for i := range num(maxKeys * 20) {
+		tr.put(i)
 	}
 	leaves := 0
-	var p path[num, *int]
+	var p path[num]
 	for tr.first(&p); p.valid(); p.skip(0) {
 		leaves++
 	}
