@@ -16,6 +16,7 @@ type Batch[T metav1.Object] struct {
 
 type op[T metav1.Object] struct {
 	kind     opKind
+	cause    uint8
 	item     object.Item[T]
 	from, to int // of Batch.vals
 	errs     []*IndexError
@@ -46,6 +47,12 @@ func (b *Batch[T]) SetNewer(item object.Item[T]) {
 // created, and is skipped; an item without UID means whatever is stored.
 func (b *Batch[T]) Delete(item object.Item[T]) {
 	b.ops = append(b.ops, op[T]{kind: opDelete, item: item})
+}
+
+// DeleteBecause is Delete with a cause, which the store hands through to the
+// change ([Change].Cause). What it means is the caller's business.
+func (b *Batch[T]) DeleteBecause(cause uint8, item object.Item[T]) {
+	b.ops = append(b.ops, op[T]{kind: opDelete, cause: cause, item: item})
 }
 
 func (b *Batch[T]) put(item object.Item[T]) { b.ops = append(b.ops, op[T]{kind: opPut, item: item}) }

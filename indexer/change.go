@@ -34,8 +34,10 @@ func (t ChangeType) String() string {
 // store's: immutable, and never to be changed.
 type Change[T metav1.Object] struct {
 	Type ChangeType
-	Old  *object.Item[T] // nil when Added
-	New  *object.Item[T] // nil when Deleted
+	// Cause is what [Batch.DeleteBecause] was given, 0 otherwise.
+	Cause uint8
+	Old   *object.Item[T] // nil when Added
+	New   *object.Item[T] // nil when Deleted
 	// Final is the last state, which came with the deletion; nil when it is
 	// not known. Old is then the last state that the store has seen, which may
 	// be some versions behind.

@@ -66,7 +66,7 @@ func (ix *Indexer[T]) tryCommit(b *Batch[T], rv string, set *indexSet[T]) (r Res
 		if o.kind == opDelete {
 			ix.reindex(old, nil)
 			ix.remove(at)
-			r.Changes = append(r.Changes, Change[T]{Type: Deleted, Old: &old.item, Final: finalOf(o)})
+			r.Changes = append(r.Changes, Change[T]{Type: Deleted, Cause: o.cause, Old: &old.item, Final: finalOf(o)})
 			continue
 		}
 		e := ix.put(at, &o.item, valuesFor(old, set, b.vals[o.from:o.to]), set.generation)

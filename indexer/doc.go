@@ -47,6 +47,7 @@
 //   - S9 An index added later is seen when it is complete, or never.
 //   - S10 An index function that fails or panics costs its object the place in
 //     that one index, and is reported as an [*IndexError]. Nothing else fails.
+//   - S11 [Indexer.ReplaceNamespace] changes nothing outside its namespace.
 //
 // # Not promised
 //

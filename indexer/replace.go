@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -19,7 +20,25 @@ import (
 // known to exist, in a version that could not be read. rv "" keeps the store's
 // resourceVersion. The slices are not changed, nor kept.
 func (ix *Indexer[T]) ReplaceItems(items []object.Item[T], keep []object.Key, rv string) (before, after *Snapshot[T], errs []*IndexError) {
+	return ix.replace(newReplacement(items, keep), rv)
+}
+
+// ReplaceNamespace is [Indexer.ReplaceItems] for the objects whose key has the
+// namespace: all others stay as they are, and an item of another namespace is
+// left out. So several lists, one for each namespace, can share a store. It
+// costs what the namespace holds, not what is stored (with "", the cluster-scoped
+// objects, it reads the store).
+func (ix *Indexer[T]) ReplaceNamespace(namespace string, items []object.Item[T], keep []object.Key, rv string) (before, after *Snapshot[T], errs []*IndexError) {
+	foreign := func(item object.Item[T]) bool { return item.Key.Namespace != namespace }
+	if slices.ContainsFunc(items, foreign) {
+		items = slices.DeleteFunc(slices.Clone(items), foreign)
+	}
 	r := newReplacement(items, keep)
+	r.within = &namespace
+	return ix.replace(r, rv)
+}
+
+func (ix *Indexer[T]) replace(r *replacement[T], rv string) (before, after *Snapshot[T], errs []*IndexError) {
 	for {
 		set := ix.set.Load()
 		before = ix.Snapshot()
@@ -80,6 +99,9 @@ func (ix *Indexer[T]) tryReplace(r *replacement[T], before **Snapshot[T], rv str
 type replacement[T metav1.Object] struct {
 	items []object.Item[T] // in key order, no key twice
 	keep  []object.Key     // in order
+	// within is the namespace that is replaced, or nil for the whole store. No
+	// item is of another one.
+	within *string
 
 	// What plan found: which items to store, which keys to delete.
 	sets    []int
@@ -133,7 +155,7 @@ func (r *replacement[T]) plan(c contents[T]) {
 	}
 	var p path[*slot[T]]
 	stored := c.table.scan()
-	c.order.first(&p)
+	r.first(c, &p)
 	for i := 0; i < len(r.items) || p.valid(); {
 		c := -1
 		switch {
@@ -147,7 +169,7 @@ func (r *replacement[T]) plan(c contents[T]) {
 			if key := p.key().key; !kept(key) {
 				r.deletes = append(r.deletes, key)
 			}
-			p.next()
+			r.next(&p)
 		case c < 0: // not stored yet
 			if !kept(r.items[i].Key) {
 				r.sets = append(r.sets, i)
@@ -157,10 +179,43 @@ func (r *replacement[T]) plan(c contents[T]) {
 			if item := &r.items[i]; !item.SameVersion(stored.get(p.key().id).item) && !kept(item.Key) {
 				r.sets = append(r.sets, i)
 			}
-			p.next()
+			r.next(&p)
 			i++
 		}
 	}
+}
+
+// first and next lead a path through the stored keys that are to be replaced.
+func (r *replacement[T]) first(c contents[T], p *path[*slot[T]]) {
+	if r.within == nil {
+		c.order.first(p)
+		return
+	}
+	c.order.seek(probe[T](object.Key{Namespace: *r.within}), p)
+	r.settle(p)
+}
+
+func (r *replacement[T]) next(p *path[*slot[T]]) {
+	p.next()
+	if r.within != nil {
+		r.settle(p)
+	}
+}
+
+// settle goes on to the next key of the namespace. Its keys are neighbours,
+// except that cluster-scoped objects may stand between them (see Prefix).
+func (r *replacement[T]) settle(p *path[*slot[T]]) {
+	prefix := object.Key{Namespace: *r.within}.String()
+	for ; p.valid(); p.next() {
+		key := p.key().key
+		if key.Namespace == *r.within {
+			return
+		}
+		if !strings.HasPrefix(key.String(), prefix) {
+			break
+		}
+	}
+	*p = path[*slot[T]]{}
 }
 
 // compute asks the index functions about the items to store: each function

@@ -19,7 +19,7 @@ func changeEvent[T metav1.Object](c indexer.Change[T], source Source, initial bo
 		e.Key, e.UID, e.ResourceVersion, e.New = c.New.Key, c.New.UID, c.New.ResourceVersion, c.New.Object
 		e.OldResourceVersion, e.Old = c.Old.ResourceVersion, c.Old.Object
 	case indexer.Deleted:
-		e.Type = Deleted
+		e.Type, e.Reason = Deleted, DeleteReason(c.Cause)
 		last := c.Old
 		if c.Final != nil {
 			last, e.FinalStateKnown = c.Final, true

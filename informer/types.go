@@ -60,6 +60,33 @@ func (s Source) String() string {
 	return "unknown"
 }
 
+// DeleteReason says why an object is told as deleted.
+type DeleteReason uint8
+
+const (
+	// Gone: the server says that it is not there any more. With a selector it
+	// may also have stopped matching.
+	Gone DeleteReason = iota
+	// OutOfScope: its namespace was taken out of the informer's scope
+	// ([Informer.RemoveNamespace]). On the server it may live on.
+	OutOfScope
+	// Filtered: it changed, and doesn't pass [Options.Keep] any more. On the
+	// server it lives on.
+	Filtered
+)
+
+func (r DeleteReason) String() string {
+	switch r {
+	case Gone:
+		return "gone"
+	case OutOfScope:
+		return "out of scope"
+	case Filtered:
+		return "filtered"
+	}
+	return "unknown"
+}
+
 // Event is one difference between two states of the store, as a handler is
 // told it. The objects are shared with the store and with every other
 // handler: reading is free, changing one is a bug. Copy first (DeepCopy).
@@ -75,6 +102,10 @@ type Event[T metav1.Object] struct {
 	// when it was deleted. False: the deletion itself was missed, and Old is
 	// the last state that the store saw, which may be stale.
 	FinalStateKnown bool
+
+	// Reason is why the object is told as Deleted. A handler that has fallen
+	// behind, or that learns of it by a list, gets Gone for Filtered.
+	Reason DeleteReason
 
 	Key object.Key
 	UID types.UID
