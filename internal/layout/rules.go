@@ -33,6 +33,8 @@ func Rules() []Rule {
 			Why: "naive uses the reflector's source and the informer's handler types"},
 		{Folder: "apisim", ClientGo: []string{"rest"},
 			Why: "a server that shared code with its clients would share their mistakes"},
+		{Folder: "apisim/apitest", OwnInTests: []string{"apisim"}, ClientGo: []string{"rest"},
+			Why: "the suite judges servers from the outside, so it shares code with none, nor with their clients"},
 		{Folder: "compare", Own: []string{"*"}, ClientGo: []string{"*"},
 			Why: "compare sees everything: client-go is the peer"},
 		{Folder: "cmd", Own: []string{"*"}, ClientGo: []string{"*"},

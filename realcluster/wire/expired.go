@@ -64,7 +64,7 @@ func (s *session) waitForCaches(ctx context.Context) error {
 	if _, err := s.kube.CoreV1().Pods("").List(ctx, fromCache); err != nil {
 		return fmt.Errorf("wait for the cache of pods: %w", err)
 	}
-	if _, err := s.dynamic.Resource(widgetResource()).List(ctx, fromCache); err != nil {
+	if _, err := s.dynamic.Resource(WidgetResource()).List(ctx, fromCache); err != nil {
 		return fmt.Errorf("wait for the cache of widgets: %w", err)
 	}
 	return nil

@@ -97,7 +97,7 @@ func livePod(ctx context.Context, client kubernetes.Interface) error {
 
 // liveWidget takes one widget through its life.
 func liveWidget(ctx context.Context, client dynamic.Interface) error {
-	widgets := client.Resource(widgetResource()).Namespace("shop")
+	widgets := client.Resource(WidgetResource()).Namespace("shop")
 	obj, err := createWidget(ctx, client, "lever", 10)
 	if err != nil {
 		return err

@@ -13,7 +13,8 @@ import (
 
 const widgetGroup = "demo.informer.example"
 
-func widgetResource() schema.GroupVersionResource {
+// WidgetResource is the resource that WidgetCRD defines.
+func WidgetResource() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: widgetGroup, Version: "v1", Resource: "widgets"}
 }
 
@@ -75,7 +76,7 @@ func createWidget(ctx context.Context, client dynamic.Interface, name string, i 
 			"extra":  map[string]any{"tags": []any{"x", int64(1), true, nil}, "nested": map[string]any{"deep": "größer"}},
 		},
 	}}
-	obj, err := client.Resource(widgetResource()).Namespace("shop").Create(ctx, obj, metav1.CreateOptions{FieldManager: "recorder"})
+	obj, err := client.Resource(WidgetResource()).Namespace("shop").Create(ctx, obj, metav1.CreateOptions{FieldManager: "recorder"})
 	if err != nil {
 		return nil, fmt.Errorf("make widget %s: %w", name, err)
 	}
