@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"net/http"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -253,15 +251,6 @@ func TestListItemCap(t *testing.T) {
 	}
 }
 
-// allocated is how many bytes a call allocates.
-func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
-}
-
 // TestQuarantine: one bad object is set aside with its key; an object without
 // a key fails the list.
 func TestQuarantine(t *testing.T) {
@@ -326,41 +315,4 @@ func TestUnstructuredWithoutKind(t *testing.T) {
 	if u := items[0].Object; u.GetKind() != "Widget" || u.GetAPIVersion() != "g/v1" {
 		t.Errorf("got %v", u.Object)
 	}
-}
-
-func FuzzJSONList(f *testing.F) {
-	rec := recording(f)
-	for _, name := range []string{"widgets-list-json", "pods-list-empty-json", "pods-list-forbidden-json"} {
-		f.Add(rec[name].body)
-	}
-	f.Add([]byte(`{"items":[{"metadata":{"name":"a"}}],"metadata":{"resourceVersion":"7"},"kind":"XList"}`))
-	fuzzList(f)
-}
-
-func FuzzProtoList(f *testing.F) {
-	rec := recording(f)
-	for _, name := range []string{"widgets-metadata-list-protobuf", "pods-list-empty-protobuf", "pods-list-forbidden-protobuf"} {
-		f.Add(rec[name].body)
-	}
-	f.Add(pbEnvelope("PodList", pbBytes(listItems, pbPod(f, "a")), pbString(9, "x"), pbMeta("7", "c")))
-	fuzzList(f)
-}
-
-// fuzzList: no crash, no hang, no memory beyond the cap, and the same result
-// wherever reads end.
-func fuzzList(f *testing.F) {
-	const limit = 64 << 10
-	var body []byte
-	src := sourceOf(f, respond(func(r *http.Request) (*http.Response, error) {
-		return answer(200, nil, bytes.NewReader(body))(r)
-	}), podsGVR, SourceOptions[*corev1.Pod]{MaxItemBytes: limit})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		body = b
-		got, head, err := names(bytes.NewReader(body), limit)
-		again, head2, err2 := names(iotest.HalfReader(bytes.NewReader(body)), limit)
-		if len(body) < limit && ((err == nil) != (err2 == nil) || head != head2 || strings.Join(got, " ") != strings.Join(again, " ")) {
-			t.Fatalf("%q %+v %v, but in pieces %q %+v %v", got, head, err, again, head2, err2)
-		}
-		listAll(t, src)
-	})
 }

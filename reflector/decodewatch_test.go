@@ -290,36 +290,3 @@ func TestF25_GzipCut(t *testing.T) {
 		t.Error("a wrong checksum: taken")
 	}
 }
-
-func FuzzJSONWatch(f *testing.F) {
-	rec := recording(f)
-	for _, name := range []string{"widgets-watch-json", "pods-watch-expired-json", "pods-watchlist-empty-json"} {
-		f.Add(rec[name].body)
-	}
-	fuzzWatch(f)
-}
-
-func FuzzProtoWatch(f *testing.F) {
-	rec := recording(f)
-	for _, name := range []string{"widgets-metadata-watch-protobuf", "pods-watch-expired-protobuf", "pods-watchlist-empty-protobuf"} {
-		f.Add(rec[name].body)
-	}
-	fuzzWatch(f)
-}
-
-func fuzzWatch(f *testing.F) {
-	const limit = 64 << 10
-	var body []byte
-	src := sourceOf(f, respond(func(r *http.Request) (*http.Response, error) {
-		return answer(200, nil, bytes.NewReader(body))(r)
-	}), podsGVR, SourceOptions[*corev1.Pod]{MaxFrameBytes: limit})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		body = b
-		got, err := frames(bytes.NewReader(body), limit)
-		again, err2 := frames(iotest.HalfReader(bytes.NewReader(body)), limit)
-		if len(body) < limit && ((err == io.EOF) != (err2 == io.EOF) || strings.Join(got, ",") != strings.Join(again, ",")) {
-			t.Fatalf("%q %v, but in pieces %q %v", got, err, again, err2)
-		}
-		watchAll(t, src)
-	})
-}
