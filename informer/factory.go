@@ -59,6 +59,7 @@ type factoryOptions struct {
 	queue         QueueKind
 	maxLag        int
 	resync        time.Duration
+	alwaysDecode  bool
 	reflector     reflector.Options
 	logger        *slog.Logger
 }
@@ -102,6 +103,11 @@ func WithQueue(k QueueKind) FactoryOption {
 // WithMaxLag sets [Options.MaxLag].
 func WithMaxLag(n int) FactoryOption {
 	return func(o *factoryOptions) { o.maxLag = n }
+}
+
+// WithAlwaysDecode sets [Options.AlwaysDecode].
+func WithAlwaysDecode() FactoryOption {
+	return func(o *factoryOptions) { o.alwaysDecode = true }
 }
 
 // WithReflector passes settings through to the reflectors.
@@ -162,12 +168,13 @@ func ForResource[T metav1.Object](f *Factory, resource schema.GroupVersionResour
 		return nil, err
 	}
 	i := New(source, Options[T]{
-		Name:      resource.GroupResource().String(),
-		Queue:     f.opts.queue,
-		MaxLag:    f.opts.maxLag,
-		Resync:    f.opts.resync,
-		Reflector: f.opts.reflector,
-		Logger:    f.opts.logger,
+		Name:         resource.GroupResource().String(),
+		Queue:        f.opts.queue,
+		MaxLag:       f.opts.maxLag,
+		Resync:       f.opts.resync,
+		AlwaysDecode: f.opts.alwaysDecode,
+		Reflector:    f.opts.reflector,
+		Logger:       f.opts.logger,
 	})
 	f.informers[key] = &factoryEntry{informer: i}
 	return i, nil

@@ -66,6 +66,9 @@ func New[T metav1.Object](source reflector.Source[T], opts Options[T]) *Informer
 		i.queue = deltafifo.NewInOrder(deltafifo.Options[T]{MaxDepth: opts.QueueDepth})
 	}
 	i.hub = newHub(i.store, opts.MaxLag)
+	if r, ok := source.(reflector.Reuser[T]); ok && !opts.AlwaysDecode && opts.KeyFunc == nil {
+		source = r.Reusing(i.beginReuse)
+	}
 	i.reflector = reflector.New(source, sink[T]{i.queue}, opts.Reflector)
 	return i
 }
@@ -261,6 +264,16 @@ func (i *Informer[T]) reportIndexErrors(errs []*indexer.IndexError) {
 		i.opts.Logger.Warn("index function failed; the object is stored, but not found by this index",
 			"informer", i.opts.Name, "index", err.Index, "key", err.Key.String(), "err", err.Err)
 	}
+}
+
+// beginReuse is the store as the source asks it at the start of a list. It may
+// be behind what the reflector has read, and may move meanwhile: whatever has
+// the same UID and version is the same object.
+func (i *Informer[T]) beginReuse() reflector.Stored[T] {
+	if i.store.Len() == 0 {
+		return nil
+	}
+	return i.store.Item
 }
 
 // stored is the store as the DeltaFIFO asks it.

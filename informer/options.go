@@ -50,6 +50,14 @@ type Options[T metav1.Object] struct {
 	MaxLag int
 	// Resync is the handlers' default for WithHandlerResync. 0: none.
 	Resync time.Duration
+	// AlwaysDecode has every object of another list decoded, also one that is
+	// stored already in the very version that the server sends. Without it
+	// such an object is passed over, and what is stored stays: it has the same
+	// UID and resourceVersion, so it is the same. The exception is a custom
+	// resource whose definition has changed: a new schema, default or
+	// conversion can give an object another form at the same resourceVersion.
+	// Sources that aren't a [reflector.Reuser] always decode.
+	AlwaysDecode bool
 	// Reflector passes through to the reflector.
 	Reflector reflector.Options
 	// Logger gets what can't be returned to anybody. Default: slog.Default.

@@ -22,7 +22,7 @@ func names(body io.Reader, maxItem int) (names []string, head listHead, err erro
 		if err != nil {
 			return &DecodeError{Err: err}
 		}
-		names = append(names, id.key.String())
+		names = append(names, id.key().String())
 		return nil
 	})
 	return names, head, err

@@ -33,7 +33,7 @@ func frames(body io.Reader, maxFrame int) (words []string, err error) {
 			words = append(words, "bad")
 			continue
 		}
-		words = append(words, f.event.String()+" "+id.key.String()+" "+id.resourceVersion)
+		words = append(words, f.event.String()+" "+id.key().String()+" "+string(id.resourceVersion))
 	}
 }
 

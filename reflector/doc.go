@@ -59,6 +59,8 @@
 //     its bytes have come.
 //   - R12 No error holds a credential, and none is sent to another address
 //     than the configured one.
+//   - R13 With [HTTPSource.Reusing], an object of a list that is stored in the
+//     very version that the server sends isn't decoded or transformed again.
 //
 // # Not promised
 //

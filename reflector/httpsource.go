@@ -64,7 +64,8 @@ type HTTPSource[T metav1.Object] struct {
 	accept  accept
 	// refusedProtobuf is set by the first 406 or 415: from then on only JSON
 	// is asked for.
-	refusedProtobuf atomic.Bool
+	refusedProtobuf *atomic.Bool
+	begin           func() Stored[T] // nil: nothing is reused
 }
 
 // NewHTTPSource makes a source for the resource. Address, credentials, TLS and
@@ -72,7 +73,7 @@ type HTTPSource[T metav1.Object] struct {
 // used. Requests are sent once: whether to try again is the caller's decision.
 // Redirects aren't followed, so that credentials go nowhere else.
 func NewHTTPSource[T metav1.Object](cfg *rest.Config, gvr schema.GroupVersionResource, opts SourceOptions[T]) (*HTTPSource[T], error) {
-	s := &HTTPSource[T]{gvr: gvr, opts: opts}
+	s := &HTTPSource[T]{gvr: gvr, opts: opts, refusedProtobuf: new(atomic.Bool)}
 	if err := s.init(cfg); err != nil {
 		return nil, fmt.Errorf("source for %s: %w", gvr.GroupResource(), err)
 	}
@@ -188,14 +189,21 @@ func (e *yieldError) Error() string { return e.err.Error() }
 // keys.
 func (s *HTTPSource[T]) readList(body io.Reader, yield func(object.Item[T]) error) (ListMeta, error) {
 	var aside []Quarantine
+	reused, known := 0, s.reuse()
 	use := func(raw []byte, enc encoding, kind metav1.TypeMeta) error {
-		item, bad, err := s.objects.decode(raw, enc, kind)
-		switch {
-		case err != nil:
-			return err
-		case bad != nil:
-			aside = append(aside, Quarantine{Key: item.Key, UID: item.UID, ResourceVersion: item.ResourceVersion, Err: bad})
-			return nil
+		item, ok := known.find(raw, enc)
+		if ok {
+			reused++
+		} else {
+			var bad, err error
+			item, bad, err = s.objects.decode(raw, enc, kind)
+			switch {
+			case err != nil:
+				return err
+			case bad != nil:
+				aside = append(aside, Quarantine{Key: item.Key, UID: item.UID, ResourceVersion: item.ResourceVersion, Err: bad})
+				return nil
+			}
 		}
 		if err := yield(item); err != nil {
 			return &yieldError{err}
@@ -211,6 +219,7 @@ func (s *HTTPSource[T]) readList(body io.Reader, yield func(object.Item[T]) erro
 		Continue:           head.token,
 		RemainingItemCount: head.remaining,
 		Quarantined:        aside,
+		Reused:             reused,
 	}, nil
 }
 
@@ -222,5 +231,9 @@ func (s *HTTPSource[T]) Watch(ctx context.Context, opts WatchOptions) (Stream[T]
 		cancel()
 		return nil, err
 	}
-	return newHTTPStream(s, body, cancel), nil
+	stream := newHTTPStream(s, body, cancel)
+	if opts.SendInitialEvents {
+		stream.known = s.reuse()
+	}
+	return stream, nil
 }

@@ -18,6 +18,7 @@ type httpStream[T metav1.Object] struct {
 	// What follows belongs to the goroutine that calls Next.
 	frames frameReader // nil before the first byte
 	err    error       // how the stream ended
+	known  reuse[T]    // what is stored, while the initial events last
 }
 
 func newHTTPStream[T metav1.Object](s *HTTPSource[T], body io.ReadCloser, cancel context.CancelFunc) *httpStream[T] {
@@ -57,13 +58,21 @@ func (s *httpStream[T]) read() (ev Event[T], err error) {
 		if err != nil {
 			return ev, &DecodeError{What: "a bookmark", Err: err}
 		}
+		if id.initialEventsEnd {
+			s.known = reuse[T]{}
+		}
 		return Event[T]{
 			Type:             Bookmark,
-			Item:             object.Item[T]{ResourceVersion: id.resourceVersion},
+			Item:             object.Item[T]{ResourceVersion: string(id.resourceVersion)},
 			InitialEventsEnd: id.initialEventsEnd,
 		}, nil
 	}
 	ev.Type = f.event
+	if f.event == Added {
+		if ev.Item, ev.Reused = s.known.find(f.obj, f.enc); ev.Reused {
+			return ev, nil
+		}
+	}
 	ev.Item, ev.Quarantined, err = s.source.objects.decode(f.obj, f.enc, metav1.TypeMeta{})
 	return ev, unreadable("a watch event", err)
 }

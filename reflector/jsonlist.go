@@ -36,6 +36,7 @@ type jsonList struct {
 	status metav1.Status // filled when the body is a Status
 	items  int
 	found  bool // the member "items" was there
+	peeker jsonPeeker
 	// held are items met before the list's kind, while they may need it.
 	held [][]byte
 }
@@ -141,8 +142,7 @@ func (l *jsonList) item(raw []byte) error {
 	if l.head.Kind == "" {
 		// The list's kind comes later. It matters only to items that don't
 		// name their own.
-		var own metav1.TypeMeta
-		if json.Unmarshal(raw, &own, jsonObjects) == nil && own.Kind == "" && own.APIVersion == "" {
+		if !l.peeker.namesItsKind(raw) {
 			l.held = append(l.held, append([]byte(nil), raw...))
 			return nil
 		}

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"informer.example/object"
 )
@@ -69,12 +70,12 @@ func (d *objectDecoder[T]) unread(raw []byte, enc encoding, bad error) (it objec
 	switch {
 	case err != nil:
 		return it, &DecodeError{Err: bad}
-	case id.key.Name == "":
+	case len(id.name) == 0:
 		return it, &DecodeError{Err: errNameless}
 	case d.ownKeys:
-		return it, &DecodeError{Err: fmt.Errorf("%s: %w (and its key can't be known without it)", id.key, bad)}
+		return it, &DecodeError{Err: fmt.Errorf("%s: %w (and its key can't be known without it)", id.key(), bad)}
 	}
-	it.Key, it.UID, it.ResourceVersion = id.key, id.uid, id.resourceVersion
+	it.Key, it.UID, it.ResourceVersion = id.key(), types.UID(id.uid), string(id.resourceVersion)
 	return it, nil
 }
 

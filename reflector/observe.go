@@ -101,6 +101,15 @@ func (r *Reflector[T]) quarantined(q Quarantine) {
 	}
 }
 
+func (r *Reflector[T]) reused(n int) {
+	if n == 0 {
+		return
+	}
+	r.mu.Lock()
+	r.status.Reused += n
+	r.mu.Unlock()
+}
+
 func (r *Reflector[T]) stopped() {
 	r.mu.Lock()
 	r.status.enter(Stopped, time.Now())

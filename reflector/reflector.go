@@ -139,6 +139,7 @@ func (r *Reflector[T]) fetch(ctx context.Context, opts ListOptions) input {
 		r.keep = append(r.keep, q.Key)
 		r.quarantined(q)
 	}
+	r.reused(meta.Reused)
 	r.heard = time.Now()
 	return input{kind: inPage, rv: meta.ResourceVersion, token: meta.Continue}
 }
@@ -168,6 +169,9 @@ func (r *Reflector[T]) read() input {
 		return input{kind: inEnded}
 	case err != nil:
 		return r.failed(err)
+	}
+	if ev.Reused {
+		r.reused(1)
 	}
 	r.heard = time.Now()
 	r.event = ev

@@ -57,6 +57,9 @@ type ListMeta struct {
 	// decoded or transformed. They are not among the yielded items, and must
 	// not be taken for deleted.
 	Quarantined []Quarantine
+	// Reused is how many of the yielded items were not decoded, since they
+	// are stored already: see [Reuser].
+	Reused int
 }
 
 // Quarantine is one object that exists on the server but can't be used here.
@@ -137,4 +140,7 @@ type Event[T metav1.Object] struct {
 	// then has no Object, but all the rest. A Deleted event is to be applied
 	// all the same.
 	Quarantined error
+	// Reused says that Item is the stored one: see [Reuser]. Only initial
+	// events can be.
+	Reused bool
 }

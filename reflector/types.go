@@ -102,6 +102,7 @@ type Status struct {
 	Relists     map[RelistReason]int // complete lists after the first, by reason
 	Dropped     int                  // events not applied because they were older than what was known
 	Quarantined int                  // objects received that couldn't be decoded or transformed
+	Reused      int                  // objects received that weren't decoded, since the sink's owner has them: see Reuser
 }
 
 // Options changes how a [Reflector] works. The zero value is a good choice.
