@@ -48,7 +48,7 @@ func (ix *Indexer[T]) AddIndexers(indexers Indexers[T]) error {
 		ix.mu.Lock()
 		defer ix.mu.Unlock()
 		for _, b := range chunk {
-			s, e := ix.lookup(b.key)
+			e := ix.keys.find(b.key)
 			if e == nil || e.generation >= mine[0].born {
 				continue
 			}
@@ -58,7 +58,7 @@ func (ix *Indexer[T]) AddIndexers(indexers Indexers[T]) error {
 						x.early = map[object.Key][]value{}
 					}
 					x.early[b.key] = vals
-					x.move(s, nil, vals)
+					x.move(e.slot, nil, vals)
 				}
 			}
 		}

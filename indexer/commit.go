@@ -52,7 +52,7 @@ func (ix *Indexer[T]) tryCommit(b *Batch[T], rv string, set *indexSet[T]) (r Res
 	ix.turn.Add(1)
 	for i := range b.ops {
 		o := &b.ops[i]
-		at, old := ix.lookup(o.item.Key)
+		old := ix.keys.find(o.item.Key)
 		if skip(o, old) {
 			r.Stale++
 			continue
@@ -65,11 +65,11 @@ func (ix *Indexer[T]) tryCommit(b *Batch[T], rv string, set *indexSet[T]) (r Res
 		}
 		if o.kind == opDelete {
 			ix.reindex(old, nil)
-			ix.remove(at)
+			ix.remove(old)
 			r.Changes = append(r.Changes, Change[T]{Type: Deleted, Cause: o.cause, Old: &old.item, Final: finalOf(o)})
 			continue
 		}
-		e := ix.put(at, &o.item, valuesFor(old, set, b.vals[o.from:o.to]), set.generation)
+		e := ix.put(old, &o.item, valuesFor(old, set, b.vals[o.from:o.to]), set.generation)
 		ix.reindex(old, e)
 		r.Errors = append(r.Errors, o.errs...)
 		r.Changes = appendChanges(r.Changes, old, e)
@@ -114,43 +114,34 @@ func valuesFor[T metav1.Object](old *entry[T], set *indexSet[T], list []value) [
 	return slices.Clone(list)
 }
 
-// lookup returns the slot of a key and what is there at present, if there is
-// one. Under mu, or as current does.
-func (ix *Indexer[T]) lookup(key object.Key) (*slot[T], *entry[T]) {
-	s := ix.slots.find(key)
-	if s == nil {
-		return nil, nil
-	}
-	return s, s.now.Load()
-}
-
-// put stores an item in the slot of its key, which is nil if there is none yet.
-// Under mu, in an odd turn.
-func (ix *Indexer[T]) put(s *slot[T], item *object.Item[T], vals []value, generation uint32) *entry[T] {
-	isNew := s == nil
-	if isNew {
-		s = &slot[T]{key: item.Key, id: ix.table.claim(), hash: ix.slots.hash(item.Key)}
+// put stores an item in the place of the entry of its key, or nil. Under mu, in
+// an odd turn.
+func (ix *Indexer[T]) put(old *entry[T], item *object.Item[T], vals []value, generation uint32) *entry[T] {
+	e := &entry[T]{item: *item, vals: vals, generation: generation}
+	if old != nil {
+		e.slot, e.hash = old.slot, old.hash
+	} else {
+		e.slot, e.hash = &slot[T]{key: item.Key, id: ix.table.claim()}, ix.keys.hash(item.Key)
 		// One copy of a namespace's name for all: it is what lookups compare.
-		s.key.Namespace = unique.Make(s.key.Namespace).Value()
+		e.slot.key.Namespace = unique.Make(e.slot.key.Namespace).Value()
 	}
-	e := &entry[T]{slot: s, item: *item, vals: vals, generation: generation}
-	e.item.Key = s.key // all versions share its bytes
-	s.now.Store(e)
-	ix.table.set(s.id, e)
-	if isNew {
-		ix.slots.add(s)
-		ix.order.put(s)
+	e.item.Key = e.slot.key // all versions share its bytes
+	ix.table.set(e.slot.id, e)
+	if old != nil {
+		ix.keys.replace(old, e)
+	} else {
+		ix.keys.add(e)
+		ix.order.put(e.slot)
 	}
 	return e
 }
 
-// remove deletes a slot, which must be in no index any more. Under mu, in an odd
-// turn.
-func (ix *Indexer[T]) remove(s *slot[T]) {
-	ix.slots.remove(s)
-	ix.order.remove(s)
-	ix.table.release(s.id)
-	s.now.Store(nil)
+// remove deletes an entry, which must be in no index any more. Under mu, in an
+// odd turn.
+func (ix *Indexer[T]) remove(e *entry[T]) {
+	ix.keys.remove(e)
+	ix.order.remove(e.slot)
+	ix.table.release(e.slot.id)
 }
 
 // finish ends a commit. Under mu.

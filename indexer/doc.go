@@ -5,7 +5,7 @@
 //	             Batch ──▶ index functions ──▶ Commit        one writer at a time
 //	                       (under no lock)        │
 //	Indexer    ┌──────────────────────────────────┴─────────────────────┐
-//	  Get ───▶ │ map      key ─▶ slot ─▶ entry        no lock           │
+//	  Get ───▶ │ map      key ─▶ entry                no lock           │
 //	           │ tree     slots in key order          ┐                 │
 //	           │ trees    (value, slot) in order      │ copy on write   │
 //	           │ table    slot's id ─▶ entry          ┘                 │
@@ -71,7 +71,7 @@
 // # Reading the source
 //
 // tree.go, tree_path.go and tree_edit.go are the ordered tree; table.go the
-// table; slot_map.go the map; slot.go says how they meet. entry.go, index.go,
+// table; key_map.go the map; slot.go says how they meet. entry.go, index.go,
 // batch.go, commit.go and replace.go write; snapshot.go and reads.go read;
 // differences.go and change.go compare.
 package indexer

@@ -20,6 +20,7 @@ type entry[T metav1.Object] struct {
 	vals []value
 	// generation of the index set that was asked.
 	generation uint32
+	hash       uint32 // of the key
 }
 
 // sharesValues reports whether two entries have one list of values, and so the

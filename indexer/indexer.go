@@ -91,9 +91,9 @@ type Indexer[T metav1.Object] struct {
 	sequence uint64
 	lastID   uint32 // of an index
 
-	// slots is read without a lock, and written under mu.
-	slots *slotMap[T]
-	// turn is odd while a commit is changing what slots lead to.
+	// keys is read without a lock, and written under mu.
+	keys *keyMap[T]
+	// turn is odd while a commit is changing keys.
 	turn atomic.Uint64
 }
 
@@ -103,7 +103,7 @@ var _ Reader[metav1.Object] = (*Indexer[metav1.Object])(nil)
 // index whose function is nil holds nothing; every object stored is reported
 // as left out of it.
 func New[T metav1.Object](indexers Indexers[T], opts ...Option[T]) *Indexer[T] {
-	ix := &Indexer[T]{keyFunc: object.KeyOf[T], slots: newSlotMap[T]()}
+	ix := &Indexer[T]{keyFunc: object.KeyOf[T], keys: newKeyMap[T]()}
 	for _, opt := range opts {
 		opt(ix)
 	}
@@ -134,7 +134,7 @@ func (ix *Indexer[T]) snapshotLocked() *Snapshot[T] {
 	}
 	s := &Snapshot[T]{
 		keyFunc:  ix.keyFunc,
-		slots:    ix.slots,
+		keys:     ix.keys,
 		contents: contents[T]{ix.order.snapshot(), ix.table.snapshot()},
 		rv:       ix.rv,
 		sequence: ix.sequence,

@@ -66,16 +66,16 @@ func checkInvariants(t testing.TB, ix *Indexer[*obj]) {
 	var entries []*entry[*obj]
 	for at := range ix.order.all() {
 		e := ix.table.get(at.id)
-		if e == nil || e != at.now.Load() || e.slot != at || e.item.Key != at.key || ix.slots.find(at.key) != at {
-			t.Fatalf("%s: order, slots and table disagree", at.key)
+		if e == nil || e != ix.keys.find(at.key) || e.slot != at || e.item.Key != at.key || e.hash != ix.keys.hash(at.key) {
+			t.Fatalf("%s: order, keys and table disagree", at.key)
 		}
 		if e.generation > set.generation {
 			t.Fatalf("%s has values of generation %d, the set has %d", at.key, e.generation, set.generation)
 		}
 		entries = append(entries, e)
 	}
-	if n := len(entries); ix.slots.len != n || int(ix.table.next)-len(ix.table.free) != n {
-		t.Fatalf("%d objects, %d slots, %d of %d ids free", n, ix.slots.len, len(ix.table.free), ix.table.next)
+	if n := len(entries); ix.keys.len != n || int(ix.table.next)-len(ix.table.free) != n {
+		t.Fatalf("%d objects, %d keys, %d of %d ids free", n, ix.keys.len, len(ix.table.free), ix.table.next)
 	}
 	for _, x := range set.list {
 		checkTree(t, x.tree.view)

@@ -55,7 +55,7 @@ func (ix *Indexer[T]) current(key object.Key) *entry[T] {
 		if turn%2 != 0 {
 			continue
 		}
-		_, e := ix.lookup(key)
+		e := ix.keys.find(key)
 		if ix.turn.Load() == turn {
 			return e
 		}
@@ -65,8 +65,7 @@ func (ix *Indexer[T]) current(key object.Key) *entry[T] {
 	}
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	_, e := ix.lookup(key)
-	return e
+	return ix.keys.find(key)
 }
 
 // List implements [Reader].

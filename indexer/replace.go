@@ -69,20 +69,20 @@ func (ix *Indexer[T]) tryReplace(r *replacement[T], before **Snapshot[T], rv str
 	*before = ix.snapshotLocked()
 	ix.turn.Add(1)
 	for _, key := range r.deletes {
-		s, old := ix.lookup(key)
+		old := ix.keys.find(key)
 		ix.reindex(old, nil)
-		ix.remove(s)
+		ix.remove(old)
 	}
 	isFirst := ix.order.len == 0
 	var first []*entry[T]
 	if isFirst {
 		first = make([]*entry[T], 0, len(r.sets))
-		ix.slots.reserve(len(r.sets))
+		ix.keys.reserve(len(r.sets))
 	}
 	for _, i := range r.sets {
 		item := &r.items[i]
-		s, old := ix.lookup(item.Key)
-		e := ix.put(s, item, r.vals[i], r.set.generation)
+		old := ix.keys.find(item.Key)
+		e := ix.put(old, item, r.vals[i], r.set.generation)
 		if isFirst {
 			first = append(first, e)
 		} else {

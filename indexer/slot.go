@@ -1,32 +1,25 @@
 package indexer
 
 import (
-	"sync/atomic"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"informer.example/object"
 )
 
 // slot is the place of one key in the store, from when it is stored until it
-// is deleted. All the store's parts meet in it:
+// is deleted. Immutable. All the store's parts meet in it:
 //
-//	slotMap  key ─▶ slot                        one lookup, no lock
 //	tree     slots in key order                 lists, ranges
 //	tree     (value, slot) in order             an index
 //	table    slot.id ─▶ entry, immutable        what a snapshot sees under the key
-//	slot     slot.now ─▶ entry                  what is there at present
+//	keyMap   key ─▶ entry ─▶ slot               what is there at present, no lock
 //
 // So the update of an object touches no tree: its slot stays, and only what the
 // slot leads to is another entry. A key that is deleted and stored again gets a
 // new slot. The id may then be another key's; an entry says whose it is.
 type slot[T metav1.Object] struct {
-	key  object.Key // fixed, as are id and hash
-	id   uint32
-	hash uint32
-	// now is the present entry, nil once the key is deleted. Written under the
-	// store's mu; read by anybody (see Indexer.current).
-	now atomic.Pointer[entry[T]]
+	key object.Key
+	id  uint32
 }
 
 // probe is a slot that is not the store's, to look for a place in a tree with.

@@ -18,7 +18,7 @@ import (
 type Snapshot[T metav1.Object] struct {
 	contents[T]
 	keyFunc  object.KeyFunc[T]
-	slots    *slotMap[T] // the store's present one: a hint, see entry
+	keys     *keyMap[T] // the store's present one: a hint, see entry
 	indexes  []indexView[T]
 	rv       string
 	sequence uint64
@@ -73,8 +73,8 @@ func (s *Snapshot[T]) Item(key object.Key) (object.Item[T], bool) {
 // slot in which they are now. If not, it was deleted since, or stored again, or
 // never there: the tree knows.
 func (s *Snapshot[T]) entry(key object.Key) *entry[T] {
-	if now := s.slots.find(key); now != nil {
-		if e := s.table.get(now.id); e != nil && e.slot == now {
+	if now := s.keys.find(key); now != nil {
+		if e := s.table.get(now.slot.id); e != nil && e.slot == now.slot {
 			return e
 		}
 	}

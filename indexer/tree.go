@@ -35,13 +35,12 @@ const (
 // compare as 0.
 type ordered[K any] interface{ Compare(K) int }
 
-// node is a leaf (kids is nil, keys are sorted) or an inner node (keys is
-// nil). In an inner node seps[i] is greater than every key under kids[i], and
-// not greater than any key under kids[i+1].
+// node is a leaf, which has no kids and holds keys in order, or an inner node.
+// There keys are only separators, one less than kids: keys[i] is greater than
+// every key under kids[i], and not greater than any key under kids[i+1].
 type node[K ordered[K]] struct {
 	epoch uint64 // fixed; see tree
 	keys  []K
-	seps  []K
 	kids  []*node[K]
 }
 
@@ -54,12 +53,10 @@ func (n *node[K]) size() int {
 
 // clone copies the node, not its children.
 func (n *node[K]) clone(epoch uint64) *node[K] {
-	c := &node[K]{epoch: epoch}
+	c := &node[K]{epoch: epoch, keys: append(make([]K, 0, len(n.keys)), n.keys...)}
 	if n.kids == nil {
-		c.keys = append(make([]K, 0, len(n.keys)), n.keys...)
 		return c
 	}
-	c.seps = append(make([]K, 0, len(n.seps)), n.seps...)
 	c.kids = append(make([]*node[K], 0, len(n.kids)), n.kids...)
 	return c
 }
@@ -67,10 +64,10 @@ func (n *node[K]) clone(epoch uint64) *node[K] {
 // upper returns how many of an inner node's separators are not greater than k,
 // which is the child to look for k in.
 func (n *node[K]) upper(k K) int {
-	lo, hi := 0, len(n.seps)
+	lo, hi := 0, len(n.keys)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
-		if n.seps[mid].Compare(k) <= 0 {
+		if n.keys[mid].Compare(k) <= 0 {
 			lo = mid + 1
 		} else {
 			hi = mid

@@ -59,7 +59,7 @@ func (t *tree[K]) split(p *path[K], d int, k K) {
 		right, sep = n.splitOff(mid, t.epoch)
 	}
 	parent.kids = insert(parent.kids, at+1, right)
-	parent.seps = insert(parent.seps, at, sep)
+	parent.keys = insert(parent.keys, at, sep)
 	// In a leaf, k at mid is less than the right half's first key, so it
 	// belongs to the left; in an inner node child mid is the right half's.
 	if p.at[d] > mid || p.at[d] == mid && (n.kids != nil || mid == maxKeys) {
@@ -88,10 +88,10 @@ func (n *node[K]) splitOff(mid int, epoch uint64) (right *node[K], sep K) {
 		return right, right.keys[0]
 	}
 	right.kids = slices.Clone(n.kids[mid:])
-	right.seps = slices.Clone(n.seps[mid:])
-	sep = n.seps[mid-1]
+	right.keys = slices.Clone(n.keys[mid:])
+	sep = n.keys[mid-1]
 	n.kids = truncate(n.kids, mid)
-	n.seps = truncate(n.seps, mid-1)
+	n.keys = truncate(n.keys, mid-1)
 	return right, sep
 }
 
@@ -125,15 +125,15 @@ func (t *tree[K]) rebalance(parent *node[K], i int) {
 		both.keys = slices.Concat(l.keys, r.keys)
 	} else {
 		both.kids = slices.Concat(l.kids, r.kids)
-		both.seps = slices.Concat(l.seps, parent.seps[i:i+1], r.seps)
+		both.keys = slices.Concat(l.keys, parent.keys[i:i+1], r.keys)
 	}
 	parent.kids[i] = both
 	if n := both.size(); n > maxKeys {
-		parent.kids[i+1], parent.seps[i] = both.splitOff(n/2, t.epoch)
+		parent.kids[i+1], parent.keys[i] = both.splitOff(n/2, t.epoch)
 		return
 	}
 	parent.kids = slices.Delete(parent.kids, i+1, i+2)
-	parent.seps = slices.Delete(parent.seps, i, i+1)
+	parent.keys = slices.Delete(parent.keys, i, i+1)
 }
 
 // insert is slices.Insert with growth that suits a node: by half, to no more

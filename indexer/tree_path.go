@@ -76,7 +76,7 @@ func (p *path[K]) forward(k K) {
 			return
 		}
 		d := p.depth - 2
-		for d > 0 && p.node[d].seps[len(p.node[d].seps)-1].Compare(k) <= 0 {
+		for d > 0 && p.node[d].keys[len(p.node[d].keys)-1].Compare(k) <= 0 {
 			d--
 		}
 		p.depth = d

@@ -32,8 +32,8 @@ func checkTree[K ordered[K]](t testing.TB, v view[K]) {
 			if depth == -1 {
 				depth = level
 			}
-			if level != depth || n.seps != nil || root && len(n.keys) == 0 || len(n.keys) == 0 {
-				t.Fatalf("leaf at level %d (others at %d) with %d keys, %d separators", level, depth, len(n.keys), len(n.seps))
+			if level != depth || len(n.keys) == 0 {
+				t.Fatalf("leaf at level %d (others at %d) with %d keys", level, depth, len(n.keys))
 			}
 			for i := range n.keys {
 				k := &n.keys[i]
@@ -45,16 +45,16 @@ func checkTree[K ordered[K]](t testing.TB, v view[K]) {
 			}
 			return
 		}
-		if n.keys != nil || len(n.kids) < 2 || len(n.seps) != len(n.kids)-1 {
-			t.Fatalf("inner node with %d keys, %d children, %d separators", len(n.keys), len(n.kids), len(n.seps))
+		if len(n.kids) < 2 || len(n.keys) != len(n.kids)-1 {
+			t.Fatalf("inner node with %d children, %d separators", len(n.kids), len(n.keys))
 		}
 		for i, kid := range n.kids {
 			lo, hi := low, high
 			if i > 0 {
-				lo = &n.seps[i-1]
+				lo = &n.keys[i-1]
 			}
-			if i < len(n.seps) {
-				hi = &n.seps[i]
+			if i < len(n.keys) {
+				hi = &n.keys[i]
 			}
 			walk(kid, level+1, lo, hi, rightmost && i == len(n.kids)-1)
 		}

@@ -10,11 +10,15 @@ import (
 	"informer.example/object"
 )
 
+func newEntry(m *keyMap[*obj], key object.Key) *entry[*obj] {
+	return &entry[*obj]{item: object.Item[*obj]{Key: key}, hash: m.hash(key)}
+}
+
 // The map equals a plain one through growth, shrinking and tombstones.
-func TestSlotMapAgainstMap(t *testing.T) {
+func TestKeyMapAgainstMap(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
-	m := newSlotMap[*obj]()
-	want := map[object.Key]*slot[*obj]{}
+	m := newKeyMap[*obj]()
+	want := map[object.Key]*entry[*obj]{}
 	key := func(n int) object.Key {
 		return object.Key{Namespace: fmt.Sprint("n", n%7), Name: fmt.Sprint(n)}
 	}
@@ -27,11 +31,14 @@ func TestSlotMapAgainstMap(t *testing.T) {
 				t.Fatalf("%v: found %p, want %p", k, s, want[k])
 			}
 			switch {
+			case s != nil && r.IntN(2) == 0:
+				want[k] = newEntry(m, k)
+				m.replace(s, want[k])
 			case s != nil:
 				m.remove(s)
 				delete(want, k)
 			case r.IntN(3) > 0:
-				s := &slot[*obj]{key: k, hash: m.hash(k)}
+				s := newEntry(m, k)
 				m.add(s)
 				want[k] = s
 			}
@@ -46,24 +53,23 @@ func TestSlotMapAgainstMap(t *testing.T) {
 			}
 		}
 		if cells := len(*m.cells.Load()); m.len != len(want) || cells > max(minCells, 16*m.len) {
-			t.Fatalf("%d slots in %d cells, want %d", m.len, cells, len(want))
+			t.Fatalf("%d entries in %d cells, want %d", m.len, cells, len(want))
 		}
 	}
 }
 
 // Readers need no lock: a key that stays is found at every moment, whatever
 // comes, goes and is moved around it.
-func TestSlotMapReadersNeedNoLock(t *testing.T) {
-	m := newSlotMap[*obj]()
-	stays := &slot[*obj]{key: object.Key{Name: "stays"}}
-	stays.hash = m.hash(stays.key)
+func TestKeyMapReadersNeedNoLock(t *testing.T) {
+	m := newKeyMap[*obj]()
+	stays := newEntry(m, object.Key{Name: "stays"})
 	m.add(stays)
 	var done atomic.Bool
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() {
 			for !done.Load() {
-				if m.find(stays.key) != stays {
+				if m.find(stays.item.Key) != stays {
 					t.Error("a key that stays was not found")
 					return
 				}
@@ -75,14 +81,13 @@ func TestSlotMapReadersNeedNoLock(t *testing.T) {
 		})
 	}
 	for round := range 30 {
-		slots := make([]*slot[*obj], 2000)
-		for i := range slots {
-			s := &slot[*obj]{key: object.Key{Namespace: fmt.Sprint(round), Name: fmt.Sprint(i)}}
-			s.hash = m.hash(s.key)
-			slots[i] = s
+		entries := make([]*entry[*obj], 2000)
+		for i := range entries {
+			s := newEntry(m, object.Key{Namespace: fmt.Sprint(round), Name: fmt.Sprint(i)})
+			entries[i] = s
 			m.add(s)
 		}
-		for _, s := range slots {
+		for _, s := range entries {
 			m.remove(s)
 		}
 	}
