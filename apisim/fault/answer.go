@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -185,6 +186,17 @@ func protobufStatus(st metav1.Status) []byte {
 		panic(fmt.Sprintf("fault: a Status that can't be encoded: %v", err))
 	}
 	return envelope("v1", "Status", b)
+}
+
+// DecodeStatus reads a Status that came in place of an answer, in JSON or in
+// protobuf. It reports false if the body is none.
+func DecodeStatus(body []byte) (metav1.Status, bool) {
+	var st metav1.Status
+	if bytes.HasPrefix(body, []byte(magic)) {
+		_, kind, object, err := opened(body)
+		return st, err == nil && kind == "Status" && st.Unmarshal(object) == nil
+	}
+	return st, json.Unmarshal(body, &st) == nil && st.Code != 0
 }
 
 // jsonOf encodes what is made here; it can't fail.

@@ -36,8 +36,8 @@ type marks struct {
 
 type span struct{ start, end int }
 
-// parsePage takes a body apart.
-func parsePage(body []byte) (*Page, error) {
+// ParsePage takes the body of a list apart. The items are parts of body.
+func ParsePage(body []byte) (*Page, error) {
 	if bytes.HasPrefix(body, []byte(magic)) {
 		return parseProtobufPage(body)
 	}

@@ -35,7 +35,7 @@ type pageEditor struct {
 func (e *pageEditor) edit(_ *output, b []byte) { e.body.Write(b) }
 
 func (e *pageEditor) whole(out *output) {
-	p, err := parsePage(e.body.Bytes())
+	p, err := ParsePage(e.body.Bytes())
 	if err != nil {
 		out.send(e.body.Bytes()) // not a list
 		return

@@ -1,0 +1,87 @@
+package invariant
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"informer.example/object"
+)
+
+// Options says what the checker is to know and to allow. The zero value fits a
+// client with the reflector's defaults.
+type Options struct {
+	History *History // nil: I1 and I8 are checked at the end alone
+	Verify  bool     // the client verifies its state now and then
+	// Burst is how many attempts that bring nothing may fall within ten seconds:
+	// 15 if 0. A doubling wait with full jitter stays below it.
+	Burst int
+	// MaxWait is the longest wait of the client's own, on top of Retry-After:
+	// 30 s if 0.
+	MaxWait time.Duration
+	// Slack is how long a watch may outlive timeoutSeconds: 31 s if 0.
+	// ListTimeout bounds a list: 91 s if 0.
+	Slack, ListTimeout time.Duration
+}
+
+// Violation is an invariant that was broken.
+type Violation struct {
+	ID   string // "I1" to "I14"
+	Text string
+}
+
+func (v Violation) String() string { return v.ID + ": " + v.Text }
+
+// maxViolations bounds what is kept: the first ones tell most.
+const maxViolations = 50
+
+// Checker gathers what a client does. It is safe for concurrent use.
+type Checker struct {
+	opts Options
+
+	mu         sync.Mutex // guards what follows
+	violations []Violation
+	store      storeView
+	told       map[object.Key]Version // what a handler knows
+	wire       wireView
+	synced     bool
+}
+
+// New returns a checker that has seen nothing.
+func New(opts Options) *Checker {
+	opts.Burst = cmp.Or(opts.Burst, 15)
+	opts.MaxWait = cmp.Or(opts.MaxWait, 30*time.Second)
+	opts.Slack = cmp.Or(opts.Slack, 31*time.Second)
+	opts.ListTimeout = cmp.Or(opts.ListTimeout, 91*time.Second)
+	return &Checker{opts: opts, told: make(map[object.Key]Version), wire: newWireView()}
+}
+
+// Violations returns what was broken so far, in the order in which it was seen.
+func (c *Checker) Violations() []Violation {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.violations)
+}
+
+// Err returns the violations as one error, nil if there is none.
+func (c *Checker) Err() error {
+	found := c.Violations()
+	if len(found) == 0 {
+		return nil
+	}
+	lines := make([]string, len(found))
+	for i, v := range found {
+		lines[i] = v.String()
+	}
+	return fmt.Errorf("invariants broken:\n%s", strings.Join(lines, "\n"))
+}
+
+// broken notes a violation. Called with mu.
+func (c *Checker) broken(id, format string, args ...any) {
+	if len(c.violations) < maxViolations {
+		c.violations = append(c.violations, Violation{id, fmt.Sprintf(format, args...)})
+	}
+}

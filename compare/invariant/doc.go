@@ -1,0 +1,49 @@
+// Package invariant checks, while an informer runs and after it, that it keeps
+// what every client of list and watch must keep. It sees the client from
+// outside, so it serves any: ours, client-go's, one that a student wrote.
+//
+//	            ┌──────────── Checker ───────────┐
+//	            │ what the server had  (History) │
+//	server ──▶ what the client was sent (Transport) ──▶ client ──▶ what its store is   (Store)
+//	            │                                │               what its handler is told (Event)
+//	            └────────▶ Violations ◀──────────┘
+//
+// Give it as much as there is. Without a History it can't say what a version
+// stands for; without the Transport it can't say what was asked for, and why.
+//
+// # Invariants
+//
+//   - I1 The store equals the server's state at the store's version, at every
+//     moment. Never half a list.
+//   - I2 The version of the store never decreases, unless the server was rolled
+//     back.
+//   - I3 A watch begins only at a version that was delivered: that of a complete
+//     list, a marker, a bookmark, a live event. Not that of an object in a list
+//     or of the initial state.
+//   - I4 The state is asked for again only for a reason: 410, a version too
+//     large, a request called invalid, an event that can't be read, a rollback,
+//     or a verification that the user has asked for (Options.Verify).
+//   - I5 A version that was refused isn't asked for again before another was; a
+//     token that came with a 410 never is.
+//   - I6 A handler is told an object with another UID under a known name as a
+//     deletion and an addition, and nothing is added twice or deleted unknown.
+//   - I7 No object goes back to an older version, in the store or for a handler.
+//   - I8 What left the selection is not in the store, though it lives.
+//   - I9 The client isn't synced before it was sent a whole state, and once it
+//     is, it stays so.
+//   - I10 Attempts that bring nothing keep a pace: not more than Options.Burst
+//     within ten seconds. What a server asks for by Retry-After is waited, once.
+//   - I11 No request outlives its time: timeoutSeconds plus Options.Slack for a
+//     watch, Options.ListTimeout for a list.
+//   - I12 Memory: the heap grows by no more than the caller allows.
+//   - I13 A frame that can't be read ends its stream: nothing that came behind
+//     it is used.
+//   - I14 After the faults the store equals the server's state, and no goroutine
+//     is left.
+//
+// # Not promised
+//
+// The checker looks at moments: when a handler is told something, and when it is
+// called. What is wrong in between and right again is not seen. A compressed
+// answer is not looked into; I3, I4 and I13 are not checked on it.
+package invariant
