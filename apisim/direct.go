@@ -115,11 +115,11 @@ func (s *Server) ResourceVersion() string { return formatRV(s.store.current()) }
 
 // Compact forgets all history: watches and exact lists from an older RV get 410
 // Expired from now on, and so do older continue tokens. A watch that has not
-// caught up ends.
-func (s *Server) Compact() { s.store.compact() }
+// caught up ends. Cluster.Compact forgets less, as etcd does.
+func (s *Server) Compact() { s.store.forget() }
 
-// CloseWatches ends every watch with a clean end of its stream.
-func (s *Server) CloseWatches() { s.store.closeWatches() }
+// CloseWatches ends every watch of this server with a clean end of its stream.
+func (s *Server) CloseWatches() { s.cache.closeWatches(false) }
 
 func (s *Server) table(gvr schema.GroupVersionResource) (*table, error) {
 	t := s.store.tables[gvr]

@@ -59,6 +59,8 @@ func (s *Server) serveOther(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "404 page not found", http.StatusNotFound)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		writeError(w, r, methodNotAllowed())
+	case answer == nil && strings.Trim(r.URL.Path, "/") == "readyz":
+		s.serveReady(w)
 	case answer == nil:
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = w.Write([]byte("ok")) // the client may be gone

@@ -9,11 +9,15 @@
 //	      └─► admit ◄───┘             scan        read the log,
 //	            │                       │         wait, repeat
 //	            ▼ commit                ▼             ▼
+//	   cache: how far this server has heard of it, and since when
+//	            │
 //	   store: one counter; for each resource the entries in key order,
 //	          each with its versions, and the log of the last writes
 //	            │
 //	            ▼
 //	   body: an object and its encodings, each made once, shared by all
+//
+// A Cluster is one store with several servers, as one etcd and its API servers.
 //
 // # Promises
 //
@@ -32,13 +36,32 @@
 //   - S7. The last n writes of each resource stay readable (WithHistory); what
 //     is older is forgotten, and reported as 410.
 //
+// Cluster:
+//
+//   - C1. All servers of a cluster show one history under one counter. Writes
+//     through any of them go to the store.
+//   - C2. A server shows what it has heard of, which SetLag holds back. It never
+//     shows less than before, and is never behind the history. A resource
+//     without a watch cache (events) is read from the store.
+//   - C3. Restart ends the server's watches. Until it is ready it refuses, with
+//     429 and a Retry-After from 1 to 30, what needs the cache: lists but for
+//     unfiltered pages, and watches. Then no watch can start below the state
+//     that it found.
+//   - C4. Compact takes exact states and continue tokens away, and leaves the
+//     watch windows. Each resource has a window of its own (WithWatchWindow).
+//   - C5. Rollback restores an old state and its counter. A watch above the
+//     counter is silent until the counter has passed it.
+//
 // List:
 //
-//   - L1. resourceVersion "" and "0" show the newest state. So does N, unless it
-//     is exact: then the list shows the state at N.
+//   - L1. resourceVersion "" shows the newest state: a server that lags has 3
+//     seconds to get there, then the store is read. "0" shows what the server has
+//     heard of. N shows the same, not below N, unless it is exact: then the list
+//     shows the state at N.
 //   - L2. N is exact with resourceVersionMatch=Exact, and with a limit and no
-//     match. An N in the future is waited for, 3 seconds; then 504 with cause
-//     ResourceVersionTooLarge.
+//     match. An N that the server has not heard of is waited for, 3 seconds; then
+//     504 with cause ResourceVersionTooLarge and Retry-After 1. A resource without
+//     a cache gets the 504 at once and without Retry-After.
 //   - L3. limit is ignored with resourceVersion "0". All pages of a list show
 //     the RV of the first. A token out of the window gets 410 with a token that
 //     continues in the newest state.
@@ -79,6 +102,5 @@
 // No users, admission, quota, defaults, managedFields, owner garbage collection
 // or graceful deletion; a namespace need not exist. No server-side apply, dry
 // run, Table, YAML output, CBOR, shard selectors or WebSockets. No conversion
-// between versions. There is one server and it is never behind: resourceVersion
-// "0" shows the newest state. Events do not expire.
+// between versions. Events do not expire.
 package apisim

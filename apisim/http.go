@@ -59,18 +59,24 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, q request) {
 	}
 }
 
-// serveGet answers GET on one object. A resourceVersion means "not older".
+// serveGet answers GET on one object. Without a resourceVersion it shows the
+// store, with one what this server has heard of, not older than that.
 func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, q request) {
-	rv, err := parseRV(r.URL.Query().Get("resourceVersion"))
+	version := r.URL.Query().Get("resourceVersion")
+	rv, err := parseRV(version)
 	if err != nil {
 		writeError(w, r, apierrors.NewBadRequest(err.Error()))
 		return
 	}
-	if err := s.waitFor(r.Context(), rv); err != nil {
-		writeError(w, r, err)
-		return
+	var cache *cache
+	if version != "" && s.notReady() == nil {
+		cache = s.cache
+		if err := s.waitFor(r.Context(), q.table, rv); err != nil {
+			writeError(w, r, err)
+			return
+		}
 	}
-	rev := s.store.get(q.table, objectKey(q.namespace, q.name))
+	rev := s.store.read(q.table, objectKey(q.namespace, q.name), cache)
 	if rev == nil {
 		writeError(w, r, apierrors.NewNotFound(q.table.res.groupResource(), q.name))
 		return

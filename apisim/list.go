@@ -38,9 +38,11 @@ func (s *Server) serveList(w http.ResponseWriter, r *http.Request, t *table, q l
 // list applies the rules that say which RV a list shows (L1 to L4 in doc.go).
 func (s *Server) list(ctx context.Context, t *table, q listQuery) (page, error) {
 	scan := scanRequest{selector: q.selector}
-	if q.Limit > 0 && q.ResourceVersion != "0" {
+	if q.Limit > 0 {
 		scan.limit = int(min(q.Limit, 1<<30))
 	}
+	consistent := q.ResourceVersion == ""
+	var expired error
 	if q.Continue != "" {
 		token, err := decodeToken(q.Continue)
 		switch {
@@ -50,47 +52,68 @@ func (s *Server) list(ctx context.Context, t *table, q listQuery) (page, error) 
 			return page{}, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
 		}
 		scan.start = token.startKey(q.namespace)
-		if token.RV != newestRV {
-			scan.at = uint64(token.RV)
+		if consistent = token.RV == newestRV; !consistent {
+			scan.at, expired = uint64(token.RV), expiredToken(token)
 		}
-		p, err := s.scanAt(ctx, t, scan)
-		if err == nil && p.expired {
-			err = expiredToken(token)
-		}
-		return p, err
 	}
-
 	rv, err := parseRV(q.ResourceVersion)
 	if err != nil {
 		return page{}, apierrors.NewBadRequest(err.Error())
 	}
-	exact := q.ResourceVersionMatch == metav1.ResourceVersionMatchExact ||
-		q.ResourceVersionMatch == "" && scan.limit > 0 && rv > 0
-	if !exact {
-		if err := s.waitFor(ctx, rv); err != nil {
+	if q.ResourceVersionMatch == metav1.ResourceVersionMatchExact ||
+		q.ResourceVersionMatch == "" && scan.limit > 0 && rv > 0 {
+		scan.at, expired = rv, expiredList()
+	}
+
+	fromStore := t.res.Uncached
+	if err := s.notReady(); err != nil && !fromStore {
+		if scan.limit == 0 || !q.unfiltered() {
 			return page{}, err
 		}
-		return s.store.scan(t, scan), nil
+		fromStore = true
 	}
-	scan.at = rv
-	p, err := s.scanAt(ctx, t, scan)
-	if err == nil && p.expired {
-		err = expiredList()
+	switch {
+	case fromStore:
+		if want := max(rv, scan.at); want > s.store.current() {
+			return page{}, tooLarge(want, s.store.current(), 0)
+		}
+	case scan.at > 0:
+		// A state that the cache has not reached is waited for there, even if the
+		// store has it.
+		err = s.waitFor(ctx, t, scan.at)
+	case consistent:
+		// A cache that doesn't get there in time is passed over.
+		if s.waitFor(ctx, t, s.store.current()) == nil {
+			scan.cache = s.cache
+		} else {
+			err = ctx.Err()
+		}
+	default:
+		if q.ResourceVersion == "0" {
+			scan.limit = 0
+		}
+		scan.cache, err = s.cache, s.waitFor(ctx, t, rv)
 	}
-	return p, err
-}
-
-// scanAt waits for scan.at, if that is in the future, and reads.
-func (s *Server) scanAt(ctx context.Context, t *table, scan scanRequest) (page, error) {
-	if err := s.waitFor(ctx, scan.at); err != nil {
+	if err != nil {
 		return page{}, err
 	}
-	return s.store.scan(t, scan), nil
+	p := s.store.scan(t, scan)
+	if p.expired {
+		return page{}, expired
+	}
+	return p, nil
 }
 
-func (s *Server) waitFor(ctx context.Context, rv uint64) error {
-	if s.store.waitFor(ctx, rv, freshnessLimit) {
+// waitFor waits until this server has heard of the RV.
+func (s *Server) waitFor(ctx context.Context, t *table, rv uint64) error {
+	if t.res.Uncached {
+		if now := s.store.current(); rv > now {
+			return tooLarge(rv, now, 0)
+		}
 		return nil
 	}
-	return tooLarge(rv, s.store.current())
+	if s.cache.waitFor(ctx, rv, freshnessLimit) {
+		return nil
+	}
+	return tooLarge(rv, s.cache.current(), 1)
 }

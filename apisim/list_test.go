@@ -118,7 +118,7 @@ func TestListWaitsForFutureRV(t *testing.T) {
 		if took := time.Since(start); took != 2*time.Second || l.Metadata.ResourceVersion != "107" {
 			t.Errorf("took %v, RV %s", took, l.Metadata.ResourceVersion)
 		}
-		if n := len(s.store.waiters); n != 0 {
+		if n := len(s.cache.waiters); n != 0 {
 			t.Errorf("%d waiters left", n)
 		}
 	})

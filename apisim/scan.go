@@ -4,6 +4,7 @@ package apisim
 type scanRequest struct {
 	selector
 	at    uint64 // 0: the newest state
+	cache *cache // if set: what this server has heard of, and not at
 	start string // first key, inclusive; "" for the beginning
 	limit int    // 0: no limit
 }
@@ -27,10 +28,13 @@ type page struct {
 func (s *store) scan(t *table, q scanRequest) page {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	p := page{rv: s.rv, floor: t.floor}
-	if q.at != 0 {
+	p := page{rv: s.rv, floor: max(t.floor, s.compacted)}
+	switch {
+	case q.cache != nil:
+		p.rv = q.cache.at(t)
+	case q.at != 0:
 		p.rv = q.at
-		if q.at < t.floor {
+		if q.at < p.floor {
 			p.expired = true
 			return p
 		}

@@ -35,7 +35,7 @@ func (s Stats) Count(verb, resource string) int64 {
 
 // Stats returns the counts so far.
 func (s *Server) Stats() Stats {
-	watches := s.store.watchCount()
+	watches := s.cache.watchCount()
 	s.stats.mu.Lock()
 	defer s.stats.mu.Unlock()
 	return Stats{Requests: maps.Clone(s.stats.requests), BytesSent: s.stats.sent.Load(), Watches: watches}
@@ -71,11 +71,11 @@ func (w *countingWriter) Write(b []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the transport's Flush.
 func (w *countingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-func (s *store) watchCount() int {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+func (c *cache) watchCount() int {
+	c.store.mu.RLock()
+	defer c.store.mu.RUnlock()
 	n := 0
-	for _, t := range s.tables {
+	for _, t := range c.tables {
 		n += len(t.watchers)
 	}
 	return n

@@ -65,14 +65,21 @@ func tooOld(rv, floor uint64) error {
 	return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", rv, floor))
 }
 
-// tooLarge answers a request for an RV that was not reached in time.
-func tooLarge(rv, current uint64) error {
-	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", rv, current), 1)
+// tooLarge answers a request for an RV that was not reached in time. The cache
+// advises to try again in a second, the store does not.
+func tooLarge(rv, current uint64, retryAfter int) error {
+	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", rv, current), retryAfter)
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{
 		Type:    metav1.CauseTypeResourceVersionTooLarge,
 		Message: "Too large resource version",
 	}}
 	return err
+}
+
+// expiredWatch answers a watch, of a resource without a cache, from an RV that
+// is compacted.
+func expiredWatch() error {
+	return apierrors.NewResourceExpired("The resourceVersion for the provided watch is too old.")
 }
 
 // expiredList answers an exact list at an RV that is forgotten.

@@ -1,10 +1,9 @@
 package apisim
 
 import (
-	"context"
+	"fmt"
 	"sort"
 	"sync"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -14,19 +13,24 @@ import (
 // 1" is out of the window from the start, as on a server that has been set up.
 const firstRV = 100
 
-// store plays etcd and the watch cache: one counter for all resources, the
-// current state, and the recent history of each resource.
-//
-// mu guards everything below it, revision.older and watcher registration. No
-// one blocks, encodes or calls user code while holding it, except for
-// Resource.Fields during a filtered scan.
-type store struct {
-	window int // events kept for each resource
+// maxRV leaves room below the largest number that etcd and continue tokens hold.
+const maxRV = 1 << 62
 
-	mu      sync.RWMutex
-	rv      uint64
-	tables  map[schema.GroupVersionResource]*table
-	waiters map[chan struct{}]uint64 // closed once rv has reached the number
+// store plays etcd: one counter for all resources, the current state, and the
+// recent history of each resource. The servers' caches are places in it.
+//
+// mu guards everything below it, revision.older and the caches. No one blocks,
+// encodes or calls user code while holding it, except for Resource.Fields
+// during a filtered scan.
+type store struct {
+	history int // writes kept for each resource
+
+	mu     sync.RWMutex
+	rv     uint64
+	tables map[schema.GroupVersionResource]*table
+	caches []*cache
+	// compacted is the oldest RV that may be read exactly.
+	compacted uint64
 }
 
 // table holds one resource. Guarded by store.mu.
@@ -43,23 +47,19 @@ type table struct {
 	lost uint64
 	// floor is the oldest RV that a request may name; at least lost.
 	floor uint64
-
-	watchers map[*watcher]struct{}
 }
 
-func newStore(resources []Resource, window int) *store {
+func newStore(resources []Resource, history int) *store {
 	s := &store{
-		window:  window,
+		history: history,
 		rv:      firstRV,
 		tables:  make(map[schema.GroupVersionResource]*table, len(resources)),
-		waiters: make(map[chan struct{}]uint64),
 	}
 	for _, r := range resources {
 		s.tables[r.GVR] = &table{
-			res:      r,
-			entries:  make(map[string]*entry),
-			floor:    firstRV,
-			watchers: make(map[*watcher]struct{}),
+			res:     r,
+			entries: make(map[string]*entry),
+			floor:   firstRV,
 		}
 	}
 	return s
@@ -76,6 +76,24 @@ func (s *store) get(t *table, key string) *revision {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return t.get(key)
+}
+
+// read is get of what a server has heard of; without a cache it is get.
+func (s *store) read(t *table, key string, c *cache) *revision {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	e := t.entries[key]
+	if e == nil {
+		return nil
+	}
+	r := e.head
+	for r != nil && c != nil && r.rv > c.at(t) {
+		r = r.older
+	}
+	if r == nil || r.deleted {
+		return nil
+	}
+	return r
 }
 
 func (t *table) get(key string) *revision {
@@ -95,24 +113,21 @@ func (s *store) commit(t *table, cur, next *revision) bool {
 	if t.get(next.key) != cur {
 		return false
 	}
+	for _, c := range s.caches {
+		c.settle() // before the write: it belongs to what comes after
+	}
 	s.rv++
 	next.rv = s.rv
 	next.obj.(metav1.Object).SetResourceVersion(formatRV(s.rv))
-	t.append(next, s.window)
-	for ch, rv := range s.waiters {
-		if s.rv >= rv {
-			close(ch)
-			delete(s.waiters, ch)
-		}
-	}
-	for w := range t.watchers {
-		w.signal()
+	s.append(t, next)
+	for _, c := range s.caches {
+		c.heard(t)
 	}
 	return true
 }
 
 // append makes next the head of its key and the end of the log.
-func (t *table) append(next *revision, window int) {
+func (s *store) append(t *table, next *revision) {
 	e := t.entries[next.key]
 	if e == nil {
 		e = &entry{key: next.key}
@@ -128,14 +143,15 @@ func (t *table) append(next *revision, window int) {
 	next.older = e.head
 	e.head = next
 	t.log = append(t.log, next)
-	for len(t.log) > window {
-		t.forgetOldest()
+	for len(t.log) > s.history {
+		s.forgetOldest(t)
 	}
 }
 
 // forgetOldest drops the oldest write of the log. What it replaced can no
-// longer be read, and a deletion leaves no trace.
-func (t *table) forgetOldest() {
+// longer be read, and a deletion leaves no trace. A cache that was before it is
+// taken along: a lag is bounded by the history.
+func (s *store) forgetOldest(t *table) {
 	r := t.log[0]
 	t.log[0] = nil
 	t.log = t.log[1:]
@@ -146,18 +162,93 @@ func (t *table) forgetOldest() {
 		delete(t.entries, r.key)
 		t.keys.remove(r.key)
 	}
+	for _, c := range s.caches {
+		if c.rv < r.rv {
+			c.moveTo(r.rv, nil)
+		}
+	}
 }
 
-// compact forgets all history, of all resources.
-func (s *store) compact() {
+// forget drops all history, of all resources.
+func (s *store) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range s.tables {
 		for len(t.log) > 0 {
-			t.forgetOldest()
+			s.forgetOldest(t)
 		}
 		t.log = nil
 		t.floor = s.rv
+	}
+	for _, c := range s.caches {
+		c.moveTo(s.rv, nil)
+	}
+}
+
+// compactTo forgets the exact states before the RV.
+func (s *store) compactTo(rv uint64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if rv > s.rv {
+		return fmt.Errorf("apisim: compact at %d: the newest revision is %d", rv, s.rv)
+	}
+	s.compacted = max(s.compacted, rv)
+	return nil
+}
+
+// rollback undoes every write above the RV.
+func (s *store) rollback(rv uint64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if rv > s.rv {
+		return fmt.Errorf("apisim: roll back to %d: the newest revision is %d", rv, s.rv)
+	}
+	for gvr, t := range s.tables {
+		if rv < t.floor {
+			return fmt.Errorf("apisim: roll back to %d: the history of %s begins at %d", rv, gvr.GroupResource(), t.floor)
+		}
+	}
+	for _, t := range s.tables {
+		for i := len(t.log) - 1; i >= 0 && t.log[i].rv > rv; i-- {
+			t.undo(t.log[i])
+			t.log[i] = nil
+			t.log = t.log[:i]
+		}
+	}
+	s.rv = rv
+	s.compacted = min(s.compacted, rv)
+	for _, c := range s.caches {
+		c.rebuild()
+	}
+	return nil
+}
+
+// undo takes back the newest write of a key.
+func (t *table) undo(r *revision) {
+	e := t.entries[r.key]
+	if !r.deleted {
+		t.live--
+	}
+	e.head = r.older
+	switch {
+	case e.head == nil:
+		delete(t.entries, r.key)
+		t.keys.remove(r.key)
+	case !e.head.deleted:
+		t.live++
+	}
+}
+
+// bump advances the counter without a write.
+func (s *store) bump(n uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.caches {
+		c.settle()
+	}
+	s.rv += min(n, maxRV-min(s.rv, maxRV))
+	for _, c := range s.caches {
+		c.heard(nil)
 	}
 }
 
@@ -169,61 +260,4 @@ func (t *table) firstAbove(rv uint64) int {
 // change is a write with what it replaced.
 type change struct {
 	rev, prev *revision
-}
-
-// changesAfter appends to buf up to limit writes above the RV. It returns the RV
-// that the reader has then seen everything up to, and false if writes above
-// the RV are already forgotten.
-func (s *store) changesAfter(t *table, rv uint64, buf []change, limit int) (_ []change, seen uint64, ok bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if rv < t.lost {
-		return buf, rv, false
-	}
-	rest := t.log[t.firstAbove(rv):]
-	more := len(rest) > limit
-	if more {
-		rest = rest[:limit]
-	}
-	for _, r := range rest {
-		buf = append(buf, change{r, r.older})
-	}
-	if more {
-		return buf, rest[len(rest)-1].rv, true
-	}
-	// Not below rv: a watch may start in the future.
-	return buf, max(rv, s.rv), true
-}
-
-// lag counts the writes above the RV that are still in the log.
-func (s *store) lag(t *table, rv uint64) int {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return len(t.log) - t.firstAbove(rv)
-}
-
-// waitFor waits until the store has reached the RV, or for the time given. It
-// reports whether it has; on a context that ends first it has not.
-func (s *store) waitFor(ctx context.Context, rv uint64, limit time.Duration) bool {
-	s.mu.Lock()
-	if s.rv >= rv {
-		s.mu.Unlock()
-		return true
-	}
-	reached := make(chan struct{})
-	s.waiters[reached] = rv
-	s.mu.Unlock()
-
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case <-reached:
-		return true
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.waiters, reached)
-	return s.rv >= rv
 }

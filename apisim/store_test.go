@@ -73,7 +73,7 @@ func TestStoreAgainstModel(t *testing.T) {
 				t.Fatalf("seed %d: state at %d is %v, want %v", seed, rv, got, want)
 			}
 			// L4: the changes above it lead to the newest state.
-			changes, seen, ok := s.store.changesAfter(tab, rv, nil, 1000)
+			changes, seen, ok := s.cache.changesAfter(tab, rv, nil, 1000)
 			if !ok || seen != s.store.current() {
 				t.Fatalf("seed %d: changes after %d end at %d, %v", seed, rv, seen, ok)
 			}
@@ -105,7 +105,7 @@ func TestStoreAgainstModel(t *testing.T) {
 			seenAll = writes[forgotten-1]
 		}
 		for rv := uint64(firstRV); rv <= s.store.current(); rv++ {
-			if _, _, ok := s.store.changesAfter(tab, rv, nil, 1); ok != (rv >= seenAll) {
+			if _, _, ok := s.cache.changesAfter(tab, rv, nil, 1); ok != (rv >= seenAll) {
 				t.Fatalf("seed %d: reading on from %d: %v, forgotten up to %d", seed, rv, ok, seenAll)
 			}
 		}
@@ -150,7 +150,7 @@ func TestChangesInBatches(t *testing.T) {
 	var got []string
 	for seen := uint64(firstRV); seen < s.store.current(); {
 		var batch []change
-		batch, seen, _ = s.store.changesAfter(tab, seen, nil, 4)
+		batch, seen, _ = s.cache.changesAfter(tab, seen, nil, 4)
 		got = append(got, fmt.Sprint(len(batch), "@", seen))
 	}
 	if text := strings.Join(got, " "); text != "4@104 4@108 2@110" {
@@ -160,15 +160,15 @@ func TestChangesInBatches(t *testing.T) {
 
 func TestWaitFor(t *testing.T) {
 	s := New()
-	if !s.store.waitFor(t.Context(), firstRV, 0) {
+	if !s.cache.waitFor(t.Context(), firstRV, 0) {
 		t.Error("waits for the present")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if s.store.waitFor(ctx, firstRV+1, freshnessLimit) {
+	if s.cache.waitFor(ctx, firstRV+1, freshnessLimit) {
 		t.Error("reached the future")
 	}
-	if len(s.store.waiters) != 0 {
+	if len(s.cache.waiters) != 0 {
 		t.Error("a waiter is left")
 	}
 }

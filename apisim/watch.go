@@ -24,7 +24,8 @@ const (
 // resource's log from where it stands, so a slow client costs no memory.
 type watcher struct {
 	wake chan struct{} // holds one token: there may be something new
-	done chan struct{} // closed by CloseWatches, under store.mu
+	done chan struct{} // closed by CloseWatches and Restart, under store.mu
+	cut  bool          // the end is a broken connection; set before done is closed
 }
 
 func newWatcher() *watcher {
@@ -35,6 +36,16 @@ func (w *watcher) signal() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
+	}
+}
+
+// wasCut reports an end that the client is to see as a broken connection.
+func (w *watcher) wasCut() bool {
+	select {
+	case <-w.done:
+		return w.cut
+	default:
+		return false
 	}
 }
 
@@ -49,46 +60,57 @@ type watchStart struct {
 
 // startWatch registers a watcher and, in the same instant, reads the state or
 // checks the window, so that nothing falls in between.
-func (s *store) startWatch(t *table, w *watcher, q *listQuery, rv uint64) (watchStart, error) {
+func (c *cache) startWatch(t *table, w *watcher, q *listQuery, rv uint64) (watchStart, error) {
 	if q.initialEvents() {
 		// The registration comes first: a write between it and the scan is in the
 		// state, has an RV not above the state's, and is not sent again.
-		s.register(t, w)
-		p := s.scan(t, scanRequest{selector: q.selector})
+		c.register(t, w)
+		p := c.store.scan(t, scanRequest{selector: q.selector, cache: c})
 		return watchStart{state: p.items, rv: p.rv, caughtUp: p.rv}, nil
 	}
+	s := c.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if q.ResourceVersion == "" || q.ResourceVersion == "0" {
+	switch floor := c.floor(t); {
+	case q.ResourceVersion == "":
 		rv = s.rv
-	} else if rv < t.floor {
-		return watchStart{}, tooOld(rv, t.floor)
+	case q.ResourceVersion == "0":
+		rv = c.at(t)
+	case rv < floor && t.res.Uncached:
+		return watchStart{}, expiredWatch()
+	case rv < floor:
+		return watchStart{}, tooOld(rv, floor)
 	}
 	start := watchStart{rv: rv, caughtUp: rv}
-	if n := len(t.log); n > 0 {
+	if n := t.firstAbove(c.at(t)); n > 0 {
 		start.caughtUp = max(rv, t.log[n-1].rv)
 	}
-	t.watchers[w] = struct{}{}
+	c.tables[t].watchers[w] = struct{}{}
 	return start, nil
 }
 
-func (s *store) register(t *table, w *watcher) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t.watchers[w] = struct{}{}
+func (c *cache) register(t *table, w *watcher) {
+	c.store.mu.Lock()
+	defer c.store.mu.Unlock()
+	c.tables[t].watchers[w] = struct{}{}
 }
 
-func (s *store) stopWatch(t *table, w *watcher) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(t.watchers, w)
+func (c *cache) stopWatch(t *table, w *watcher) {
+	c.store.mu.Lock()
+	defer c.store.mu.Unlock()
+	delete(c.tables[t].watchers, w)
 }
 
-func (s *store) closeWatches() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, t := range s.tables {
+func (c *cache) closeWatches(cut bool) {
+	c.store.mu.Lock()
+	defer c.store.mu.Unlock()
+	c.closeAll(cut)
+}
+
+func (c *cache) closeAll(cut bool) {
+	for _, t := range c.tables {
 		for w := range t.watchers {
+			w.cut = cut
 			close(w.done)
 			delete(t.watchers, w)
 		}
@@ -117,18 +139,30 @@ func (s *Server) serveWatch(rw http.ResponseWriter, r *http.Request, t *table, q
 	ctx, cancel := context.WithDeadline(r.Context(), opened.Add(timeout))
 	defer cancel()
 
+	if !t.res.Uncached {
+		if err := s.notReady(); err != nil {
+			writeError(rw, r, err)
+			return
+		}
+	}
 	if q.initialEvents() {
-		err = s.waitFor(ctx, rv)
+		if q.ResourceVersion == "" {
+			rv = s.store.current()
+		}
+		err = s.waitFor(ctx, t, rv)
 	}
 	out := s.newWatchWriter(rw, r, &t.res, enc, q.watchList())
 	defer out.close()
 	if err == nil {
 		w := newWatcher()
 		var start watchStart
-		if start, err = s.store.startWatch(t, w, &q, rv); err == nil {
-			defer s.store.stopWatch(t, w)
+		if start, err = s.cache.startWatch(t, w, &q, rv); err == nil {
+			defer s.cache.stopWatch(t, w)
 			out.begin()
 			s.stream(ctx, w, t, &q, start, out, opened.Add(timeout))
+			if w.wasCut() {
+				panic(http.ErrAbortHandler)
+			}
 			return
 		}
 	}
@@ -163,7 +197,7 @@ func (s *Server) stream(ctx context.Context, w *watcher, t *table, q *listQuery,
 	bookmarkDue := false
 	for {
 		var ok bool
-		batch, seen, ok = s.store.changesAfter(t, seen, batch[:0], watchBatch)
+		batch, seen, ok = s.cache.changesAfter(t, seen, batch[:0], watchBatch)
 		if !ok {
 			return // fell out of the window
 		}
@@ -184,7 +218,7 @@ func (s *Server) stream(ctx context.Context, w *watcher, t *table, q *listQuery,
 		if out.flush(); out.err != nil || ended(ctx, w) {
 			return
 		}
-		if out.takeBlocked() > slowGrace && s.store.lag(t, seen) > s.watchBuffer {
+		if out.takeBlocked() > slowGrace && s.cache.behind(t, seen) > s.watchBuffer {
 			return // too slow: what it got is a prefix without gaps
 		}
 		if full {
