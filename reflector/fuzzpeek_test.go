@@ -31,7 +31,9 @@ func FuzzPeekJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var id identity
 		var err error
-		mayAllocate(t, 64<<10+8*uint64(len(raw)), func() { id, err = peekJSON(raw) })
+		// A name of invalid UTF-8 becomes three times as long, in a slice that
+		// doubles; everything else costs nothing.
+		mayAllocate(t, 64<<10+64*uint64(len(raw)), func() { id, err = peekJSON(raw) })
 		checkPeek(t, raw, encJSON, id, err)
 		var p jsonPeeker
 		p.namesItsKind(raw)
@@ -64,13 +66,14 @@ func FuzzPeekProto(f *testing.F) {
 	})
 }
 
-// checkPeek: what can be decoded has the identity that was peeked, and a peek
-// that fails is an object that can't be decoded.
+// checkPeek: what can be decoded has the identity that was peeked. A peek may
+// fail where the decoder doesn't: on groups, an old form of protobuf that
+// Kubernetes never used. The object is then decoded, as it would be anyway.
 func checkPeek(t *testing.T, raw []byte, enc encoding, id identity, err error) {
 	t.Helper()
 	d := newObjectDecoder(func() *metav1.PartialObjectMetadata { return new(metav1.PartialObjectMetadata) }, nil, nil)
 	obj, bad := d.unmarshal(raw, enc)
-	if bad != nil {
+	if bad != nil || enc == encProtobuf && err != nil {
 		return
 	}
 	if err != nil {
@@ -85,7 +88,7 @@ func checkPeek(t *testing.T, raw []byte, enc encoding, id identity, err error) {
 		t.Fatalf("decoded %+v, peeked %+v", want, id)
 	}
 	pod := newObjectDecoder(func() *corev1.Pod { return new(corev1.Pod) }, nil, nil)
-	if p, err := pod.unmarshal(raw, enc); err == nil && p.Name != string(id.name) {
+	if p, bad := pod.unmarshal(raw, enc); bad == nil && p.Name != string(id.name) {
 		t.Fatalf("decoded as pod %q, peeked %q", p.Name, id.name)
 	}
 }

@@ -1,13 +1,16 @@
 package reflector
 
 import (
+	"bytes"
 	"errors"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	v1 "github.com/go-json-experiment/json/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // jsonText are the rules of the text: those of Kubernetes' own decoder, which
@@ -27,9 +30,18 @@ var jsonObjects = json.JoinOptions(
 )
 
 // jsonQuick are the same rules, but give up at the first error, and on Go types
-// that aren't quite sound, such as a struct without exported fields. That takes
-// a fifth less time. What they refuse is for jsonObjects to judge.
-var jsonQuick = json.JoinOptions(jsonObjects, v1.ReportErrorsWithLegacySemantics(false))
+// that aren't quite sound, such as a struct without exported fields; and they
+// read times themselves. That takes a third less time. What they refuse is for
+// jsonObjects to judge.
+var jsonQuick = json.JoinOptions(
+	jsonObjects,
+	v1.ReportErrorsWithLegacySemantics(false),
+	json.WithUnmarshalers(json.JoinUnmarshalers(
+		json.UnmarshalFromFunc(unmarshalTime),
+		json.UnmarshalFromFunc(unmarshalAny),
+		json.UnmarshalFromFunc(unmarshalMap),
+	)),
+)
 
 // decodeJSON decodes into what target finds in a new object.
 func decodeJSON[T any](raw []byte, newT func() T, target func(T) any) (T, error) {
@@ -40,6 +52,25 @@ func decodeJSON[T any](raw []byte, newT func() T, target func(T) any) (T, error)
 		err = json.Unmarshal(raw, target(obj), jsonObjects)
 	}
 	return obj, err
+}
+
+// unmarshalTime does as Time's own method, which runs another JSON decoder for
+// each: a pod has some ten times, and that was an eighth of its cost.
+func unmarshalTime(dec *jsontext.Decoder, t *metav1.Time) error {
+	value, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	const quotes = 2
+	if value.Kind() != '"' || len(value) > len(time.RFC3339Nano)+quotes || bytes.IndexByte(value, '\\') >= 0 {
+		return t.UnmarshalJSON(value)
+	}
+	at, err := time.Parse(time.RFC3339, string(value[1:len(value)-1]))
+	if err != nil {
+		return err
+	}
+	t.Time = at.Local()
+	return nil
 }
 
 func unmarshalAny(dec *jsontext.Decoder, v *any) (err error) {
