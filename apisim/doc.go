@@ -86,6 +86,13 @@
 //     than 1000 writes (WithWatchBuffer), or by more than the history, is ended. A
 //     slow client costs no memory.
 //
+// Shards:
+//
+//   - H1. With WithSharding, shardSelector limits a list or a watch to the objects
+//     whose uid or namespace hashes into its ranges. A list of a built-in type
+//     echoes it in metadata.shardInfo, other lists do not. One that cannot be read
+//     is a 500. Without WithSharding it is ignored.
+//
 // Wire:
 //
 //   - E1. For answers, each version of an object is encoded at most once for
@@ -101,6 +108,6 @@
 //
 // No users, admission, quota, defaults, managedFields, owner garbage collection
 // or graceful deletion; a namespace need not exist. No server-side apply, dry
-// run, Table, YAML output, CBOR, shard selectors or WebSockets. No conversion
+// run, Table, YAML output, CBOR or WebSockets. No conversion
 // between versions. Events do not expire.
 package apisim

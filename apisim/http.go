@@ -33,7 +33,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, q request) {
 	}
 	switch q.verb {
 	case "list", "watch", "watchlist":
-		query, err := q.table.res.parseQuery(r.URL.Query(), q.namespace)
+		query, err := s.parseQuery(&q.table.res, r.URL.Query(), q.namespace)
 		switch {
 		case err != nil:
 			writeError(w, r, err)

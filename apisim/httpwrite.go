@@ -207,7 +207,7 @@ func (s *Server) serveDelete(w http.ResponseWriter, r *http.Request, q request) 
 // serveDeleteCollection deletes what a list with the same query shows, and
 // answers with the list of it.
 func (s *Server) serveDeleteCollection(w http.ResponseWriter, r *http.Request, q request) {
-	query, err := q.table.res.parseQuery(r.URL.Query(), q.namespace)
+	query, err := s.parseQuery(&q.table.res, r.URL.Query(), q.namespace)
 	if err != nil {
 		writeError(w, r, err)
 		return

@@ -32,6 +32,9 @@ func (s *Server) serveList(w http.ResponseWriter, r *http.Request, t *table, q l
 			meta.RemainingItemCount = &p.remaining
 		}
 	}
+	if q.shard != nil && t.res.typed() && !enc.partial() {
+		meta.ShardInfo = &metav1.ShardInfo{Selector: q.shard.String()}
+	}
 	s.writeList(w, r, &t.res, enc, meta, p.items)
 }
 

@@ -10,6 +10,7 @@ type config struct {
 	watchBuffer      int
 	bookmarkInterval time.Duration
 	compress         bool
+	sharding         bool
 }
 
 func newConfig(opts []Option) config {
@@ -57,6 +58,12 @@ func WithWatchBuffer(events int) Option {
 // WithBookmarkInterval sets the time between bookmarks. Default one minute.
 func WithBookmarkInterval(d time.Duration) Option {
 	return func(c *config) { c.bookmarkInterval = max(d, time.Millisecond) }
+}
+
+// WithSharding turns the shardSelector parameter on. Without it the parameter is
+// ignored, as by a real server without the feature gate ShardedListAndWatch.
+func WithSharding() Option {
+	return func(c *config) { c.sharding = true }
 }
 
 // WithoutCompression answers without gzip even if the client accepts it, for

@@ -2,6 +2,7 @@ package apisim
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -25,7 +26,7 @@ type listQuery struct {
 // the real server's defaults and rules, which apimachinery exports: 400 for
 // what cannot be read, 422 for combinations that make no sense. The RV is left
 // to the caller, since a list and a watch refuse a bad one differently.
-func (r *Resource) parseQuery(q url.Values, namespace string) (listQuery, error) {
+func (s *Server) parseQuery(r *Resource, q url.Values, namespace string) (listQuery, error) {
 	var out listQuery
 	if err := listscheme.ParameterCodec.DecodeParameters(q, metav1.SchemeGroupVersion, &out.ListOptions); err != nil {
 		return out, apierrors.NewBadRequest(err.Error())
@@ -38,6 +39,14 @@ func (r *Resource) parseQuery(q url.Values, namespace string) (listQuery, error)
 		return out, err
 	}
 	out.selector = selector{namespace: namespace, label: out.LabelSelector, field: out.FieldSelector}
+	if s.sharding && out.ShardSelector != "" {
+		sel, err := parseShardSelector(out.ShardSelector)
+		if err != nil {
+			// The real server has no code for it, so it is a failure of its own.
+			return out, statusError(http.StatusInternalServerError, "", err.Error())
+		}
+		out.shard = sel
+	}
 	return out, nil
 }
 
