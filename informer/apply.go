@@ -109,6 +109,7 @@ func (a *applier[T]) flush() {
 	}
 	i := a.informer
 	result := i.store.Commit(&a.batch, a.rv)
+	i.waiters.applied(i.reached)
 	a.batch.Reset()
 	a.pending, a.rv = 0, ""
 	i.stale.Add(uint64(result.Stale))
@@ -125,6 +126,7 @@ func (a *applier[T]) flush() {
 func (a *applier[T]) replace(list *deltafifo.List[T]) {
 	i := a.informer
 	before, after, errs := i.store.ReplaceItems(list.Items, list.Keep, list.ResourceVersion)
+	i.waiters.applied(i.reached)
 	i.reportIndexErrors(errs)
 	i.hub.publish(&segment[T]{seq: after.Sequence(), source: a.listSource(), before: before, after: after})
 }

@@ -169,6 +169,7 @@ func ForResource[T metav1.Object](f *Factory, resource schema.GroupVersionResour
 	}
 	i := New(source, Options[T]{
 		Name:         resource.GroupResource().String(),
+		Resource:     resource.GroupResource(),
 		Queue:        f.opts.queue,
 		MaxLag:       f.opts.maxLag,
 		Resync:       f.opts.resync,

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"informer.example/deltafifo"
 	"informer.example/indexer"
@@ -26,6 +27,7 @@ type Informer[T metav1.Object] struct {
 	queue     deltafifo.Queue[T]
 	hub       *hub[T]
 	reflector *reflector.Reflector[T]
+	waiters   versionWaiters
 
 	hasRun    atomic.Bool
 	hasSynced atomic.Bool
@@ -42,6 +44,12 @@ type Informer[T metav1.Object] struct {
 func New[T metav1.Object](source reflector.Source[T], opts Options[T]) *Informer[T] {
 	if opts.Name == "" {
 		opts.Name = reflect.TypeFor[T]().String()
+	}
+	if opts.Resource.Empty() {
+		opts.Resource = schema.GroupResource{Resource: opts.Name}
+		if builtin, err := resourceOf[T](); err == nil {
+			opts.Resource = builtin.GroupResource()
+		}
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.Default()

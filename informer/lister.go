@@ -30,7 +30,7 @@ type NamespaceLister[T metav1.Object] struct {
 
 // Lister returns a lister over the informer's store.
 func (i *Informer[T]) Lister() Lister[T] {
-	return Lister[T]{store: i.store, resource: schema.GroupResource{Resource: i.opts.Name}}
+	return Lister[T]{store: i.store, resource: i.opts.Resource}
 }
 
 // List returns the objects that the options select: LabelSelector, and
@@ -43,11 +43,13 @@ func (l Lister[T]) List(opts metav1.ListOptions) ([]T, error) {
 }
 
 // Get returns an object by its key. If there is none, the error is one that
-// apierrors.IsNotFound knows.
+// apierrors.IsNotFound knows, with the resource and name that a server's has.
 func (l Lister[T]) Get(key object.Key) (T, error) {
 	item, ok := l.store.Item(key)
 	if !ok {
-		return item.Object, apierrors.NewNotFound(l.resource, key.String())
+		err := apierrors.NewNotFound(l.resource, key.Name)
+		err.ErrStatus.Message = fmt.Sprintf("%s %q not found", l.resource, key)
+		return item.Object, err
 	}
 	return item.Object, nil
 }

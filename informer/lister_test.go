@@ -79,8 +79,12 @@ func TestLister(t *testing.T) {
 		if p, err := lister.Namespace("a").Get("one"); err != nil || p.Name != "one" {
 			t.Errorf("Get: %v, %v", p, err)
 		}
-		if _, err := lister.Get(object.Key{Namespace: "a", Name: "none"}); !apierrors.IsNotFound(err) {
+		_, err := lister.Get(object.Key{Namespace: "a", Name: "none"})
+		var status apierrors.APIStatus
+		if !apierrors.IsNotFound(err) || !errors.As(err, &status) || err.Error() != `pods "a/none" not found` {
 			t.Errorf("Get of what isn't there: %v, want NotFound", err)
+		} else if d := status.Status().Details; d.Kind != "pods" || d.Name != "none" {
+			t.Errorf("details %+v, want those that a server gives", d)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"informer.example/indexer"
 	"informer.example/object"
@@ -37,6 +38,9 @@ const DefaultMaxLag = 1024
 type Options[T metav1.Object] struct {
 	// Name stands in errors, logs and Status. Default: the type T.
 	Name string
+	// Resource stands in a lister's NotFound errors. Default: that of a built-in
+	// type T, or else Name.
+	Resource schema.GroupResource
 	// Indexers are the indexes that the store has from the start.
 	Indexers indexer.Indexers[T]
 	// KeyFunc must be the one of the source. Default: object.KeyOf.
