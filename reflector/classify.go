@@ -17,8 +17,10 @@ const (
 	classExpired                       // 410: the version, or the token, is too old
 	classTooLarge                      // the server hasn't reached the version
 	classInvalid                       // the request itself was called wrong
-	classRefused                       // 401, 403, 404, 405: somebody must mend something
+	classRefused                       // 401, 403, 404: somebody must mend something
+	classNoVerb                        // 405: the resource can't be listed, or watched, at all
 	classUndecodable                   // the answer can't be read
+	classSilent                        // nothing came within its time
 )
 
 // classify reduces an error of a Source to its class, and to what the server
@@ -26,6 +28,9 @@ const (
 func classify(err error) (errorClass, time.Duration) {
 	if _, ok := errors.AsType[*DecodeError](err); ok {
 		return classUndecodable, 0
+	}
+	if errors.Is(err, errSilent) {
+		return classSilent, 0
 	}
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) {
@@ -44,8 +49,10 @@ func classify(err error) (errorClass, time.Duration) {
 		return classExpired, wait
 	case tooLarge(err):
 		return classTooLarge, wait
-	case apierrors.IsUnauthorized(err), apierrors.IsForbidden(err), apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
+	case apierrors.IsUnauthorized(err), apierrors.IsForbidden(err), apierrors.IsNotFound(err):
 		return classRefused, wait
+	case apierrors.IsMethodNotSupported(err):
+		return classNoVerb, wait
 	case apierrors.IsTooManyRequests(err), code == http.StatusRequestTimeout, code == http.StatusConflict:
 		return classPassing, wait
 	case code >= 400 && code < 500, apierrors.IsInvalid(err), apierrors.IsBadRequest(err):

@@ -18,6 +18,7 @@ func TestDefaults(t *testing.T) {
 	o.Logger, o.Rand = nil, nil
 	want := Options{
 		PageSize: 500, WatchTimeoutMin: 5 * time.Minute, WatchTimeoutMax: 10 * time.Minute, Slack: 30 * time.Second, ListTimeout: 90 * time.Second,
+		OpenTimeout: 30 * time.Second, MarkerTimeout: time.Minute,
 		Backoff: Backoff{Initial: 800 * time.Millisecond, Factor: 2, Max: 30 * time.Second, Healthy: time.Minute},
 	}
 	if !reflect.DeepEqual(o, want) {
@@ -52,7 +53,7 @@ func TestClassify(t *testing.T) {
 		{refusal(401, metav1.StatusReasonUnauthorized), classRefused, 0},
 		{refusal(403, ""), classRefused, 0},
 		{refusal(404, ""), classRefused, 0},
-		{refusal(405, ""), classRefused, 0},
+		{refusal(405, ""), classNoVerb, 0},
 		{refusal(0, metav1.StatusReasonForbidden), classRefused, 0},
 		{refusal(400, ""), classInvalid, 0},
 		{refusal(422, metav1.StatusReasonInvalid), classInvalid, 0},

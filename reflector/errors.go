@@ -63,6 +63,9 @@ func (e *Error) advice() string {
 		return fmt.Sprintf("the server doesn't serve %s in %s: check the resource, group and version, or whether its CRD is installed",
 			e.Resource.Resource, e.Resource.GroupVersion())
 	case http.StatusMethodNotAllowed:
+		if e.Op == opWatch {
+			return "the resource can't be watched, only polled, which Options.PollInterval (informer.WithPolling) allows"
+		}
 		return fmt.Sprintf("the resource doesn't support %s", e.Op)
 	case http.StatusNotAcceptable, http.StatusUnsupportedMediaType:
 		return "ask for another encoding"
@@ -105,7 +108,7 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("the list has resourceVersion %q, which nothing can be watched from; poll this resource instead", e.ResourceVersion)
+	return fmt.Sprintf("the list has resourceVersion %q, which nothing can be watched from; it can only be polled, which Options.PollInterval (informer.WithPolling) allows", e.ResourceVersion)
 }
 
 // errSilent is why an answer was given up on that took longer than its time.
@@ -114,6 +117,9 @@ var errSilent = errors.New("the server has let its time pass in silence: the con
 var (
 	errLoop  = errors.New("the server's continue token leads back to the same page")
 	errEmpty = errors.New("the server ended the watch at once, without an event")
+
+	errUnmarked = errors.New("the server ended the watch-list before the state was complete")
+	errForeign  = errors.New("the server sent a change before the watch-list's state was complete")
 )
 
 // err is what a fault is called; rv is the version at hand.
@@ -125,6 +131,10 @@ func (f fault) err(rv string) error {
 		return errLoop
 	case faultEmpty:
 		return errEmpty
+	case faultUnmarked:
+		return errUnmarked
+	case faultForeign:
+		return errForeign
 	case faultUnplaced:
 		return &DecodeError{What: "a watch event", Err: fmt.Errorf("its resourceVersion is %q", rv)}
 	}

@@ -95,7 +95,11 @@ func (f *fake) List(ctx context.Context, o ListOptions, yield func(object.Item[o
 }
 
 func (f *fake) Watch(ctx context.Context, o WatchOptions) (Stream[obj], error) {
-	f.note("watch rv=%s timeout=%v", o.ResourceVersion, o.Timeout)
+	verb := "watch"
+	if o.SendInitialEvents {
+		verb = "watch-list"
+	}
+	f.note("%s rv=%s timeout=%v", verb, o.ResourceVersion, o.Timeout)
 	if len(f.watches) == 0 {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -156,8 +160,16 @@ var (
 	onePage  = fakePage{items: []object.Item[obj]{item("a", "5"), item("b", "7")}, meta: ListMeta{ResourceVersion: "10"}}
 )
 
-// drive runs a reflector over a script for a while, and ends it.
+// drive runs a reflector over a script for a while, and ends it. It lists in
+// pages: see driveStreams.
 func drive(t *testing.T, f *fake, o Options, last time.Duration) (*recorder[obj], Status) {
+	t.Helper()
+	o.WatchList = WatchListNever
+	return driveStreams(t, f, o, last)
+}
+
+// driveStreams is drive with watch-lists, unless the options say otherwise.
+func driveStreams(t *testing.T, f *fake, o Options, last time.Duration) (*recorder[obj], Status) {
 	t.Helper()
 	var sink *recorder[obj]
 	var status Status

@@ -33,7 +33,14 @@ func (r *Reflector[T]) observe(s state, eff effect) {
 			st.Relists[eff.reason]++
 		}
 		fallthrough
-	case dataApply, dataBookmark:
+	case dataApply, dataBookmark, dataFresh:
+		st.FreshAt = r.heard
+		if eff.data == dataCommit && s.mode != modeStream {
+			st.FreshAt = r.asked // a list is of a time after that
+		}
+		if eff.data == dataFresh {
+			break
+		}
 		tell = st.LastError != nil
 		st.LastError = nil
 	case dataDrop:
@@ -42,6 +49,12 @@ func (r *Reflector[T]) observe(s state, eff effect) {
 	if s.failures > st.Attempts {
 		st.LastError = r.err
 		tell = true
+		if st.Attempts == 0 {
+			st.FailingSince = time.Now()
+		}
+	}
+	if s.failures == 0 {
+		st.FailingSince = time.Time{}
 	}
 	st.Attempts = s.failures
 	var now time.Time
@@ -50,16 +63,33 @@ func (r *Reflector[T]) observe(s state, eff effect) {
 	}
 	switch eff.next {
 	case doList:
+		if s.list.check == checkProbe {
+			break // to the outside it is part of the watch
+		}
 		if eff.list.Continue == "" {
 			st.Lists++
 		}
 		tell = st.enter(Listing, now) || tell
 	case doWatch:
 		st.Watches++
-		tell = st.enter(Watching, now) || tell
+		if eff.initial {
+			st.Lists++
+			st.WatchLists++
+			tell = st.enter(Listing, now) || tell
+		} else {
+			tell = st.enter(Watching, now) || tell
+		}
+	case doRead:
+		if eff.data == dataCommit {
+			tell = st.enter(Watching, time.Now()) || tell
+		}
 	case doWait:
 		st.NextAttempt = now.Add(eff.floor + time.Duration(r.opts.Rand()*float64(eff.ceiling)))
-		tell = st.enter(Waiting, now) || tell
+		phase := Waiting
+		if s.polling != pollNo && s.failures == 0 {
+			phase = Polling
+		}
+		tell = st.enter(phase, now) || tell
 	}
 	r.mu.Unlock()
 
@@ -89,6 +119,11 @@ func (r *Reflector[T]) nextAttempt() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.status.NextAttempt
+}
+
+// setAside reports the object of an event that can't be used.
+func (r *Reflector[T]) setAside(ev Event[T]) {
+	r.quarantined(Quarantine{Key: ev.Item.Key, UID: ev.Item.UID, ResourceVersion: ev.Item.ResourceVersion, Err: ev.Quarantined})
 }
 
 func (r *Reflector[T]) quarantined(q Quarantine) {
@@ -125,9 +160,24 @@ type trouble struct {
 	reason string
 }
 
+// habits are the lasting changes of how the reflector works, as told to the log.
+type habits struct {
+	noStreams bool
+	polling   polling
+}
+
 func (r *Reflector[T]) log(s state, eff effect) {
 	if eff.reason == RelistRollback {
 		r.opts.Logger.Error("the server is at an older version than was seen before: its data was restored from a backup; everything is replaced", "resourceVersion", eff.rv)
+	}
+	if h := (habits{s.noStreams, s.polling}); h != r.habits {
+		if h.noStreams != r.habits.noStreams {
+			r.opts.Logger.Info("the server gives no watch-list; lists come in pages from now on", "err", r.err)
+		}
+		if h.polling != r.habits.polling {
+			r.opts.Logger.Info("whether the resource can be watched has changed", "polled", h.polling != pollNo, "interval", r.opts.PollInterval)
+		}
+		r.habits = h
 	}
 	switch {
 	case s.failures > 0 && eff.next == doWait:
@@ -136,9 +186,9 @@ func (r *Reflector[T]) log(s state, eff effect) {
 		if t != r.trouble {
 			r.opts.Logger.Warn("attempt failed", "err", r.err, "attempts", s.failures)
 		}
-		r.trouble = t
+		r.trouble, r.failures = t, s.failures
 	case r.trouble.on && s.failures == 0:
-		r.opts.Logger.Info("recovered", "resourceVersion", s.progress)
+		r.opts.Logger.Info("recovered", "resourceVersion", s.progress, "attempts", r.failures)
 		r.trouble = trouble{}
 	}
 }

@@ -63,7 +63,7 @@ func TestLog(t *testing.T) {
 	same(t, "log", strings.Split(strings.TrimSpace(log.String()), "\n"),
 		`level=WARN msg="attempt failed" err="connection reset" attempts=1`,
 		`level=WARN msg="attempt failed" err=no attempts=4`,
-		`level=INFO msg=recovered resourceVersion=10`,
+		`level=INFO msg=recovered resourceVersion=10 attempts=4`,
 	)
 }
 
@@ -94,7 +94,7 @@ func TestQuarantinedEvents(t *testing.T) {
 func TestStatusIsACopy(t *testing.T) {
 	f := &fake{lists: []fakePage{onePage, onePage}, watches: []fakeStream{{end: errGone}, {}}}
 	synctest.Test(t, func(t *testing.T) {
-		r := startSource[obj](t, nil, f, Options{})
+		r := startSource[obj](t, nil, f, Options{WatchList: WatchListNever})
 		time.Sleep(time.Minute)
 		r.Status().Relists[RelistExpired] = 100
 		if n := r.Status().Relists[RelistExpired]; n != 1 {

@@ -30,15 +30,19 @@ type Reflector[T metav1.Object] struct {
 	status Status // guarded by mu; written by Run's goroutine alone
 
 	// What follows belongs to the goroutine of Run.
-	began     time.Time
-	staged    []object.Item[T]   // of the list in flight
-	keep      []object.Key       // quarantined in the list in flight
-	stream    Stream[T]          // nil: none open
-	endStream context.CancelFunc // frees the stream's deadline
-	event     Event[T]           // the event at hand
-	heard     time.Time          // when the server last sent something
-	err       error              // the failure at hand
-	trouble   trouble            // what the log was told last
+	began    time.Time
+	staged   []object.Item[T] // of the list in flight
+	keep     []object.Key     // quarantined in the list in flight
+	stream   Stream[T]        // nil: none open
+	watchdog watchdog         // of the stream
+	event    Event[T]         // the event at hand
+	heard    time.Time        // when the server last sent something
+	asked    time.Time        // when the list in flight was asked for
+	polled   polled[T]        // the last list of a resource without versions
+	err      error            // the failure at hand
+	trouble  trouble          // what the log was told last
+	failures int              // failed attempts, as told to the log
+	habits   habits           // as told to the log
 }
 
 // New makes a reflector. It does nothing before Run.
@@ -73,9 +77,9 @@ func (r *Reflector[T]) Run(ctx context.Context) error {
 		case doList:
 			in = r.fetch(ctx, eff.list)
 		case doWatch:
-			in = r.open(ctx, eff.watch)
+			in = r.open(ctx, eff)
 		case doRead:
-			in = r.read()
+			in = r.read(eff)
 		case doWait:
 			in = r.wait(ctx, eff)
 		case doStop:
@@ -102,10 +106,18 @@ func (r *Reflector[T]) settle(ctx context.Context, s state, eff effect) error {
 	case dataCommit:
 		list := List[T]{Items: newestOnly(r.staged), Keep: r.keep, ResourceVersion: eff.rv, Reason: eff.reason}
 		r.staged, r.keep = nil, nil // the sink's from here on
+		r.polled.settle(&list)
 		err = r.sink.Replace(ctx, list)
+	case dataStage:
+		if r.event.Quarantined != nil {
+			r.keep = append(r.keep, r.event.Item.Key)
+			r.setAside(r.event)
+		} else {
+			r.staged = append(r.staged, r.event.Item)
+		}
 	case dataApply:
 		if r.event.Quarantined != nil {
-			r.quarantined(Quarantine{Key: r.event.Item.Key, UID: r.event.Item.UID, ResourceVersion: r.event.Item.ResourceVersion, Err: r.event.Quarantined})
+			r.setAside(r.event)
 		}
 		// A deletion needs no object; anything else is nothing without one.
 		if r.event.Quarantined == nil || r.event.Type == Deleted {
@@ -123,8 +135,12 @@ func (r *Reflector[T]) settle(ctx context.Context, s state, eff effect) error {
 
 // fetch gets one page and stages it. A page that fails leaves nothing behind.
 func (r *Reflector[T]) fetch(ctx context.Context, opts ListOptions) input {
-	ctx, cancel := context.WithTimeout(ctx, r.opts.ListTimeout)
+	r.closeStream() // that of a watch-list which came to nothing
+	ctx, cancel := context.WithTimeoutCause(ctx, r.opts.ListTimeout, errSilent)
 	defer cancel()
+	if opts.Continue == "" {
+		r.asked = time.Now()
+	}
 	before := len(r.staged)
 	meta, err := r.source.List(ctx, opts, func(it object.Item[T]) error {
 		r.staged = append(r.staged, it)
@@ -133,7 +149,7 @@ func (r *Reflector[T]) fetch(ctx context.Context, opts ListOptions) input {
 	if err != nil {
 		clear(r.staged[before:])
 		r.staged = r.staged[:before]
-		return r.failed(err)
+		return r.failed(ctx, err)
 	}
 	for _, q := range meta.Quarantined {
 		r.keep = append(r.keep, q.Key)
@@ -144,38 +160,56 @@ func (r *Reflector[T]) fetch(ctx context.Context, opts ListOptions) input {
 	return input{kind: inPage, rv: meta.ResourceVersion, token: meta.Continue}
 }
 
-// open replaces the stream, if there is one, by one that begins at rv.
-func (r *Reflector[T]) open(ctx context.Context, rv string) input {
+// open replaces the stream, if there is one, by the one asked for.
+func (r *Reflector[T]) open(ctx context.Context, eff effect) input {
 	r.closeStream()
 	spread := r.opts.WatchTimeoutMax - r.opts.WatchTimeoutMin
 	timeout := r.opts.WatchTimeoutMin + time.Duration(r.opts.Rand()*float64(spread))
-	ctx, cancel := context.WithTimeout(ctx, timeout+r.opts.Slack)
-	stream, err := r.source.Watch(ctx, WatchOptions{ResourceVersion: rv, Timeout: timeout})
-	if err != nil {
-		cancel()
-		return r.failed(err)
+	if eff.within > 0 {
+		timeout = min(timeout, eff.within)
 	}
-	r.stream, r.endStream = stream, cancel
+	r.asked = time.Now()
+	ctx = r.watchdog.start(ctx, timeout+r.opts.Slack)
+	r.watchdog.expect(r.opts.OpenTimeout)
+	stream, err := r.source.Watch(ctx, WatchOptions{ResourceVersion: eff.watch, SendInitialEvents: eff.initial, Timeout: timeout})
+	if err != nil {
+		r.watchdog.stop()
+		return r.failed(ctx, err)
+	}
+	r.stream = stream
 	r.heard = time.Now()
+	r.watchdog.expect(r.idleLimit(eff.initial))
 	return input{kind: inOpened}
 }
 
+// idleLimit is how long a stream may be silent; 0 is as long as it lives.
+func (r *Reflector[T]) idleLimit(staging bool) time.Duration {
+	if staging {
+		return r.opts.MarkerTimeout
+	}
+	return r.opts.IdleTimeout
+}
+
 // read waits for the next event.
-func (r *Reflector[T]) read() input {
+func (r *Reflector[T]) read(eff effect) input {
+	if eff.data == dataCommit { // the marker has come: from here on it is a watch
+		r.watchdog.expect(r.idleLimit(false))
+	}
 	ev, err := r.stream.Next()
 	switch {
 	case err == io.EOF:
 		r.heard = time.Now()
 		return input{kind: inEnded}
 	case err != nil:
-		return r.failed(err)
+		return r.failed(r.watchdog.ctx, err)
 	}
 	if ev.Reused {
 		r.reused(1)
 	}
 	r.heard = time.Now()
+	r.watchdog.heard()
 	r.event = ev
-	return input{kind: inEvent, event: ev.Type, key: ev.Item.Key, rv: ev.Item.ResourceVersion}
+	return input{kind: inEvent, event: ev.Type, key: ev.Item.Key, rv: ev.Item.ResourceVersion, marker: ev.InitialEventsEnd}
 }
 
 // wait lets the time pass that lies before the next attempt, or less if ctx ends.
@@ -190,10 +224,9 @@ func (r *Reflector[T]) wait(ctx context.Context, eff effect) input {
 	return input{kind: inWaited}
 }
 
-// failed is the input that an error makes.
-func (r *Reflector[T]) failed(err error) input {
-	if errors.Is(err, context.DeadlineExceeded) {
-		// Run's own context hasn't ended, or nobody would look: it was ours.
+// failed is the input that an error makes of a request with that context.
+func (r *Reflector[T]) failed(ctx context.Context, err error) input {
+	if context.Cause(ctx) == errSilent {
 		err = fmt.Errorf("%w: %w", errSilent, err)
 	}
 	r.err = err
@@ -206,14 +239,14 @@ func (r *Reflector[T]) closeStream() {
 		return
 	}
 	r.stream.Close() // its error says nothing that Next hasn't said
-	r.endStream()
-	r.stream, r.endStream = nil, nil
+	r.watchdog.stop()
+	r.stream = nil
 }
 
 // stop ends the run, however it ended, and lets go of every object.
 func (r *Reflector[T]) stop() {
 	r.closeStream()
-	r.staged, r.keep, r.event = nil, nil, Event[T]{}
+	r.staged, r.keep, r.event, r.polled = nil, nil, Event[T]{}, nil
 	r.stopped()
 }
 

@@ -215,7 +215,7 @@ func TestFailFast(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			want := refusal(code, "")
 			f := &fake{lists: []fakePage{{err: want}}}
-			r := New[obj](f, newRecorder[obj](), Options{FailFast: true})
+			r := New[obj](f, newRecorder[obj](), Options{FailFast: true, WatchList: WatchListNever})
 			if err := r.Run(t.Context()); err != want {
 				t.Errorf("%d: Run returned %v", code, err)
 			}
@@ -223,7 +223,7 @@ func TestFailFast(t *testing.T) {
 				t.Errorf("%d: status %+v", code, st)
 			}
 			f = &fake{lists: []fakePage{onePage}, watches: []fakeStream{{err: want}}}
-			if err := New[obj](f, newRecorder[obj](), Options{FailFast: true}).Run(t.Context()); err != want {
+			if err := New[obj](f, newRecorder[obj](), Options{FailFast: true, WatchList: WatchListNever}).Run(t.Context()); err != want {
 				t.Errorf("%d when watching: Run returned %v", code, err)
 			}
 		})
@@ -256,7 +256,7 @@ func TestSinkFails(t *testing.T) {
 		sink := newRecorder[obj]()
 		sink.fail = broken
 		f := &fake{lists: []fakePage{onePage}}
-		if err := New[obj](f, sink, Options{}).Run(t.Context()); err != broken {
+		if err := New[obj](f, sink, Options{WatchList: WatchListNever}).Run(t.Context()); err != broken {
 			t.Errorf("Run returned %v", err)
 		}
 	})
@@ -267,7 +267,7 @@ func TestSinkFails(t *testing.T) {
 		sink.fail = context.Canceled
 		sink.block = func(ctx context.Context) { <-ctx.Done() }
 		time.AfterFunc(time.Second, cancel)
-		if err := New[obj](&fake{lists: []fakePage{onePage}}, sink, Options{}).Run(ctx); err != nil {
+		if err := New[obj](&fake{lists: []fakePage{onePage}}, sink, Options{WatchList: WatchListNever}).Run(ctx); err != nil {
 			t.Errorf("Run returned %v", err)
 		}
 	})

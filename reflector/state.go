@@ -16,12 +16,14 @@ import (
 type mode uint8
 
 const (
-	modeStart   mode = iota
-	modeList         // the answer to a page request
-	modeOpen         // whether the watch was accepted
-	modeStream       // the next event
-	modeWait         // the end of a wait; state.after says what comes then
-	modeStopped      // nothing: the run is over
+	modeStart    mode = iota
+	modeList          // the answer to a page request
+	modeOpenList      // whether the watch-list was accepted
+	modeStage         // the next object of the watch-list, or its end marker
+	modeOpen          // whether the watch was accepted
+	modeStream        // the next event
+	modeWait          // the end of a wait; state.after says what comes then
+	modeStopped       // nothing: the run is over
 )
 
 // state is all that the machine knows.
@@ -44,6 +46,12 @@ type state struct {
 	// bookmark. From the second on they ask for the most recent state.
 	fruitless int
 
+	// noStreams: this server has shown that it knows no watch-lists. That is
+	// remembered for the whole run.
+	noStreams bool
+	polling   polling
+	listed    time.Duration // when the last list was complete
+
 	list   listState
 	stream streamState
 }
@@ -55,7 +63,32 @@ type listState struct {
 	token   string // of the next page, "" for the first
 	version string // the version of the pages so far, the oldest if they differ
 	unpaged bool   // ask for everything at once: paging has failed
+
+	streamed bool // as a watch-list
+	tries    int  // watch-lists of this list that failed
+	// unversioned: a page had no version that can be ordered. Such a list can
+	// only be polled.
+	unversioned bool
+	check       checking
 }
+
+// checking marks a list that is not made because the state was lost.
+type checking uint8
+
+const (
+	checkNone  checking = iota
+	checkProbe          // one object: is the server at progress at all?
+	checkState          // everything exactly at progress: is it what the sink has?
+)
+
+// polling says why there is no watch between the lists.
+type polling uint8
+
+const (
+	pollNo        polling = iota
+	pollNoVersion         // the lists have no version to watch from
+	pollNoWatch           // the resource lacks the verb
+)
 
 // streamState is the open watch.
 type streamState struct {
@@ -73,8 +106,9 @@ type input struct {
 	event EventType
 	key   object.Key
 
-	rv    string // inPage: of the list; inEvent: of the event
-	token string // inPage: of the next page
+	rv     string // inPage: of the list; inEvent: of the event
+	token  string // inPage: of the next page
+	marker bool   // inEvent: the bookmark that ends the initial events
 
 	// inFailed
 	class      errorClass
@@ -103,6 +137,8 @@ type effect struct {
 	next    action
 	list    ListOptions   // with doList
 	watch   string        // with doWatch: the version to watch from
+	initial bool          // with doWatch: the state first, as a watch-list
+	within  time.Duration // with doWatch: the longest that the watch may live; 0: no matter
 	ceiling time.Duration // with doWait: a random part of this is waited,
 	floor   time.Duration // after this
 }
@@ -111,11 +147,13 @@ type dataEffect uint8
 
 const (
 	dataNone     dataEffect = iota
-	dataDiscard             // forget the pages staged
-	dataCommit              // hand the staged pages over as one list
+	dataDiscard             // forget the objects staged
+	dataCommit              // hand the objects staged over as one list
 	dataApply               // hand the event over
 	dataBookmark            // hand the event's version over
 	dataDrop                // count the event as dropped
+	dataStage               // put the event's object to the list in flight
+	dataFresh               // nothing: the server says that there is nothing new
 )
 
 // fault is a failure that no error came with: the machine's own judgement.
@@ -127,6 +165,8 @@ const (
 	faultLoop            // a page that leads back to itself
 	faultEmpty           // a watch that ended at once, without an event
 	faultUnplaced        // an event without a usable version
+	faultUnmarked        // a watch-list that ended before its marker
+	faultForeign         // an event that has no place before the marker
 )
 
 type action uint8
@@ -147,17 +187,26 @@ type policy struct {
 	// short is how long an empty stream must have lived to be followed by
 	// another at once.
 	short time.Duration
+
+	streams bool          // watch-lists may be asked for
+	poll    time.Duration // the pause between polls; 0: polling isn't allowed
+	verify  time.Duration // the pause between verifications; 0: none
 }
 
 // request is the list request that the state stands for.
 func (p policy) request(l listState) ListOptions {
 	o := ListOptions{ResourceVersion: l.rv, Continue: l.token, Limit: p.pageSize}
-	if l.unpaged {
+	switch {
+	case l.check == checkProbe:
+		o.Limit = 1
+	case l.unpaged:
 		o.Limit = 0
 	}
 	switch {
 	case l.token != "":
 		o.ResourceVersion = "" // the token carries it
+	case l.check == checkState:
+		o.ResourceVersionMatch = metav1.ResourceVersionMatchExact
 	case l.rv != "":
 		o.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
 	}

@@ -15,47 +15,83 @@ import (
 func (p policy) step(s state, in input) (state, effect) {
 	switch in.kind {
 	case inStart:
-		return p.startList(s, dataNone)
+		s.list = p.newList(s, "", "0") // whatever the server has at hand
+		return p.fetch(s, dataNone)
 	case inWaited:
 		if s.after == modeOpen {
-			return p.open(s, dataNone)
+			return p.resume(s, in)
 		}
 		return p.fetch(s, dataNone)
 	case inPage:
 		return p.page(s, in)
 	case inOpened:
-		s.mode = modeStream
 		s.stream = streamState{opened: in.now}
+		if s.mode == modeOpenList {
+			s.mode = modeStage
+		} else {
+			s.mode = modeStream
+		}
 		return s, effect{next: doRead}
 	case inEvent:
+		if s.mode == modeStage {
+			return p.stage(s, in)
+		}
 		return p.event(s, in)
 	case inEnded:
+		if s.mode == modeStage {
+			return p.unmarked(s, in)
+		}
 		return p.ended(s, in)
 	case inFailed:
-		if s.mode == modeList {
+		switch s.mode {
+		case modeList:
 			return p.listFailed(s, in)
+		case modeOpenList, modeStage:
+			return p.stageFailed(s, in)
 		}
 		return p.watchFailed(s, in)
 	}
 	return s, effect{next: doStop}
 }
 
-// startList begins the first list: whatever the server has at hand.
-func (p policy) startList(s state, data dataEffect) (state, effect) {
-	s.list = listState{rv: "0"}
-	return p.fetch(s, data)
+// newList is a list of everything, from its beginning.
+func (p policy) newList(s state, reason RelistReason, rv string) listState {
+	return listState{reason: reason, rv: rv, streamed: p.streams && !s.noStreams && s.polling == pollNo}
 }
 
-// fetch asks for the page that the state stands for.
+// fetch asks for the list, or the page of it, that the state stands for.
 func (p policy) fetch(s state, data dataEffect) (state, effect) {
+	if s.list.streamed {
+		s.mode = modeOpenList
+		return s, effect{data: data, next: doWatch, watch: s.list.rv, initial: true}
+	}
 	s.mode = modeList
 	return s, effect{data: data, next: doList, list: p.request(s.list)}
 }
 
 // open asks for a watch from where the sink is.
-func (p policy) open(s state, data dataEffect) (state, effect) {
+func (p policy) open(s state, in input, data dataEffect) (state, effect) {
 	s.mode = modeOpen
-	return s, effect{data: data, next: doWatch, watch: s.progress}
+	eff := effect{data: data, next: doWatch, watch: s.progress}
+	if p.verify > 0 { // not to be late for the next verification
+		eff.within = max(p.verify-(in.now-s.listed), p.short)
+	}
+	return s, eff
+}
+
+// resume opens the next watch, or, when it is time, makes sure first that the
+// sink has what the server has at this very version.
+func (p policy) resume(s state, in input) (state, effect) {
+	if !p.due(s, in) {
+		return p.open(s, in, dataNone)
+	}
+	s.list = listState{reason: RelistVerify, rv: s.progress, check: checkState}
+	return p.fetch(s, dataNone)
+}
+
+// due reports whether it is time to verify.
+func (p policy) due(s state, in input) bool {
+	return p.verify > 0 && in.now-s.listed >= p.verify
 }
 
 // retry waits as the backoff and the server want it, and then does what after
@@ -76,6 +112,13 @@ func (p policy) refused(s state, in input, after mode, data dataEffect) (state, 
 	s.failures++
 	s.mode = modeStopped
 	return s, effect{data: data, next: doStop}
+}
+
+// pause lies between two polls. It is no failure.
+func (p policy) pause(s state, data dataEffect) (state, effect) {
+	s.list = p.newList(s, RelistPoll, "")
+	s.mode, s.after = modeWait, modeList
+	return s, effect{data: data, next: doWait, floor: p.poll, ceiling: p.poll / 10}
 }
 
 // maxRetryAfter caps what a server may ask for.

@@ -15,7 +15,11 @@ const (
 	initial  = 800 * time.Millisecond
 )
 
-func testPolicy() policy { return Options{}.withDefaults().policy() }
+// testPolicy lists in pages.
+func testPolicy() policy { return Options{WatchList: WatchListNever}.withDefaults().policy() }
+
+// streaming asks for watch-lists first.
+func streaming() policy { return Options{}.withDefaults().policy() }
 
 var (
 	keyA = object.Key{Namespace: "n", Name: "a"}

@@ -5,20 +5,25 @@ import "informer.example/object"
 // page takes a complete page. The pages wait until the last one is there; only
 // then is it known what they are worth (R1).
 func (p policy) page(s state, in input) (state, effect) {
-	if !wellFormed(in.rv) {
+	if s.list.check == checkProbe {
+		return p.probed(s, in)
+	}
+	switch {
+	case !wellFormed(in.rv) && (p.poll == 0 || s.progress != ""):
 		// Without a version there is nothing to watch from, and no telling
 		// whether the list is older than what the sink has.
 		s.list = restart(s.list, "")
 		s, eff := p.retry(s, in, modeList, dataDiscard)
 		eff.fault = faultNoVersion
 		return s, eff
-	}
-	if s.list.version == "" || object.Newer(s.list.version, in.rv) {
+	case !wellFormed(in.rv):
+		s.list.unversioned = true
+	case s.list.version == "" || object.Newer(s.list.version, in.rv):
 		s.list.version = in.rv
 	}
 	switch in.token {
 	case "":
-		return p.complete(s)
+		return p.complete(s, in)
 	case s.list.token:
 		// A token that leads back to itself would never end.
 		s.list = restart(s.list, s.list.rv)
@@ -31,29 +36,60 @@ func (p policy) page(s state, in input) (state, effect) {
 	return p.fetch(s, dataNone)
 }
 
-// complete judges the whole list against progress.
-func (p policy) complete(s state) (state, effect) {
+// complete judges a whole list, and commits it or asks for a newer one.
+func (p policy) complete(s state, in input) (state, effect) {
+	if s.list.unversioned {
+		s.polling, s.list.version = pollNoVersion, ""
+	} else if s.polling == pollNoVersion {
+		s.polling = pollNo // it has versions after all
+	}
+	if object.Newer(s.progress, s.list.version) && s.list.rv != "" {
+		// A server that lags, and didn't keep to "not older than".
+		s.list = restart(s.list, "")
+		return p.fetch(s, dataDiscard)
+	}
+	s, reason := committed(s, in)
+	var eff effect
+	if s.polling != pollNo {
+		s, eff = p.pause(s, dataCommit)
+	} else {
+		s, eff = p.open(s, in, dataCommit)
+	}
+	eff.reason, eff.rv = reason, s.progress
+	return s, eff
+}
+
+// committed is the state after the list in flight, and why there was one.
+func committed(s state, in input) (state, RelistReason) {
 	reason := s.list.reason
 	if object.Newer(s.progress, s.list.version) {
-		if s.list.rv != "" {
-			// A server that lags, and didn't keep to "not older than".
-			s.list = restart(s.list, "")
-			return p.fetch(s, dataDiscard)
-		}
 		// The most recent state is older than what was seen: history was
 		// rewritten, and what the sink has never happened.
 		reason = RelistRollback
 	}
 	s.progress, s.atProgress = s.list.version, object.Key{}
-	s.failures = 0
+	s.failures, s.listed = 0, in.now
 	s.list = listState{}
-	s, eff := p.open(s, dataCommit)
-	eff.reason, eff.rv = reason, s.progress
-	return s, eff
+	return s, reason
+}
+
+// probed follows the answer to a probe. That there is one says that the server
+// has reached progress, unless it says otherwise itself.
+func (p policy) probed(s state, in input) (state, effect) {
+	if object.Newer(s.progress, in.rv) {
+		s.list = p.newList(s, RelistTooLarge, "")
+		return p.fetch(s, dataDiscard)
+	}
+	s.list = listState{}
+	s.failures = 0
+	return p.open(s, in, dataDiscard)
 }
 
 // listFailed decides what follows a page that couldn't be had.
 func (p policy) listFailed(s state, in input) (state, effect) {
+	if s.list.check != checkNone {
+		return p.checkFailed(s, in)
+	}
 	switch in.class {
 	case classExpired, classTooLarge:
 		// Not again at this version. The token that a server adds to an
@@ -72,7 +108,7 @@ func (p policy) listFailed(s state, in input) (state, effect) {
 	case classUndecodable:
 		s.list = restart(s.list, s.list.rv)
 		return p.retry(s, in, modeList, dataDiscard)
-	case classRefused:
+	case classRefused, classNoVerb:
 		return p.refused(s, in, modeList, dataNone)
 	}
 	// Everything else passes: the same page again. The pages before it keep;
@@ -80,7 +116,28 @@ func (p policy) listFailed(s state, in input) (state, effect) {
 	return p.retry(s, in, modeList, dataNone)
 }
 
-// restart is the list from its first page, at version rv.
+// checkFailed decides what follows a check that couldn't be made. It is never a
+// reason to be without a watch.
+func (p policy) checkFailed(s state, in input) (state, effect) {
+	verifying := s.list.check == checkState
+	switch {
+	case in.class == classTooLarge:
+		s.list = p.newList(s, RelistTooLarge, "") // the check has found something
+		return p.fetch(s, dataDiscard)
+	case in.class == classExpired && verifying:
+		// It can't be asked any more what was at that version. A newer state
+		// mends what is wrong, though it doesn't tell whether anything was.
+		s.list = p.newList(s, RelistVerify, s.progress)
+		return p.fetch(s, dataDiscard)
+	case verifying && (in.class == classRefused || in.class == classNoVerb || in.class == classInvalid):
+		s.listed = in.now // not now, nor at once again
+	}
+	s.list = listState{}
+	return p.retry(s, in, modeOpen, dataDiscard)
+}
+
+// restart is the list from its beginning, at version rv. What began as a check
+// goes on as a list like any other.
 func restart(l listState, rv string) listState {
-	return listState{reason: l.reason, rv: rv, unpaged: l.unpaged}
+	return listState{reason: l.reason, rv: rv, unpaged: l.unpaged, streamed: l.streamed, tries: l.tries}
 }

@@ -15,7 +15,7 @@ func (p policy) event(s state, in input) (state, effect) {
 		case err != nil || order < 0:
 			return s, effect{data: dataDrop, next: doRead}
 		case order == 0:
-			return s, effect{next: doRead}
+			return s, effect{data: dataFresh, next: doRead}
 		}
 		return s.moved(in.rv, object.Key{}), effect{data: dataBookmark, rv: in.rv, next: doRead}
 	case err != nil:
@@ -33,6 +33,10 @@ func (p policy) event(s state, in input) (state, effect) {
 	return s.moved(in.rv, in.key), effect{data: dataApply, next: doRead}
 }
 
+// suspect is how long a stream must have been silent for that to mean
+// something: servers send a bookmark every minute.
+const suspect = 2 * time.Minute
+
 // moved is the state after live progress.
 func (s state) moved(rv string, key object.Key) state {
 	s.progress, s.atProgress = rv, key
@@ -46,8 +50,17 @@ func (s state) moved(rv string, key object.Key) state {
 // nothing and end at once are one, or they would be a busy loop.
 func (p policy) ended(s state, in input) (state, effect) {
 	s, lived := p.closed(s, in)
-	if s.stream.moved || lived >= p.short {
-		return p.open(s, dataNone)
+	switch {
+	case s.stream.moved:
+		return p.resume(s, in)
+	case lived >= suspect && !p.due(s, in):
+		// Not even a bookmark. A server that was restored from a backup is
+		// silent in this way to whoever watches from a version that it hasn't
+		// reached.
+		s.list = listState{rv: s.progress, check: checkProbe}
+		return p.fetch(s, dataNone)
+	case lived >= p.short:
+		return p.resume(s, in)
 	}
 	s, eff := p.retry(s, in, modeOpen, dataNone)
 	eff.fault = faultEmpty
@@ -68,6 +81,12 @@ func (p policy) watchFailed(s state, in input) (state, effect) {
 		return p.relist(s, in, RelistBadFrame)
 	case classInvalid:
 		return p.relist(s, in, RelistRejected)
+	case classNoVerb:
+		if p.poll > 0 {
+			s.polling = pollNoWatch
+			return p.pause(s, dataNone)
+		}
+		return p.refused(s, in, modeOpen, dataNone)
 	case classRefused:
 		return p.refused(s, in, modeOpen, dataNone)
 	}
@@ -88,7 +107,7 @@ func (p policy) closed(s state, in input) (_ state, lived time.Duration) {
 // itself is the trouble or hasn't helped before, the most recent state.
 func (p policy) relist(s state, in input, reason RelistReason) (state, effect) {
 	s.fruitless++
-	s.list = listState{reason: reason, rv: s.progress}
+	s.list = p.newList(s, reason, s.progress)
 	if s.fruitless > 1 || reason == RelistTooLarge || reason == RelistRejected {
 		s.list.rv = ""
 	}

@@ -87,7 +87,7 @@ func TestStep_Events(t *testing.T) {
 			why:  "F44: a bookmark may repeat itself; that is no progress",
 			from: synced(), in: live(Bookmark, object.Key{}, "10"),
 			want: synced(),
-			eff:  effect{next: doRead},
+			eff:  effect{data: dataFresh, next: doRead},
 		},
 		{
 			why:  "a bookmark doesn't move progress back",

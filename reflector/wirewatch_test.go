@@ -132,7 +132,7 @@ func TestRecorded_Errors(t *testing.T) {
 		{"pods-list-forbidden-protobuf", 403, apierrors.IsForbidden, classRefused, `the verb "list" on resource "pods"`},
 		{"pods-list-anonymous", 403, apierrors.IsForbidden, classRefused, "system:anonymous"},
 		{"unknown-resource", 404, apierrors.IsNotFound, classRefused, "doesn't serve pods in v1"},
-		{"not-listable", 405, apierrors.IsMethodNotSupported, classRefused, "doesn't support list"},
+		{"not-listable", 405, apierrors.IsMethodNotSupported, classNoVerb, "doesn't support list"},
 		{"widgets-list-protobuf", 406, apierrors.IsNotAcceptable, classInvalid, "another encoding"},
 		{"pods-list-too-large-json", 504, apierrors.IsTimeout, classTooLarge, "Too large resource version"},
 		{"pods-list-too-large-protobuf", 504, apierrors.IsTimeout, classTooLarge, "Too large resource version"},
