@@ -32,13 +32,9 @@ type contents[T metav1.Object] struct {
 }
 
 type indexView[T metav1.Object] struct {
-	id      uint32
-	name    string
-	fn      IndexFunc[T]
-	answers string
-	born    uint32
-	left    int
-	view    view[posting[T]]
+	name string
+	fn   IndexFunc[T]
+	view view[posting[T]]
 }
 
 var _ Reader[metav1.Object] = (*Snapshot[metav1.Object])(nil)
@@ -211,6 +207,20 @@ func (s *Snapshot[T]) Items() iter.Seq[*object.Item[T]] {
 				if !yield(&stored.get(at.id).item) {
 					return
 				}
+			}
+		}
+	}
+}
+
+// ItemsFrom is [Snapshot.Items] from a key on, whether or not anything is
+// stored under it. It reads nothing before.
+func (s *Snapshot[T]) ItemsFrom(key object.Key) iter.Seq[*object.Item[T]] {
+	return func(yield func(*object.Item[T]) bool) {
+		var p path[*slot[T]]
+		stored := s.table.scan()
+		for s.order.seek(probe[T](key), &p); p.valid(); p.next() {
+			if !yield(&stored.get(p.key().id).item) {
+				return
 			}
 		}
 	}

@@ -20,6 +20,7 @@ const chunk = 256
 // all of it belongs to the one goroutine in run.
 type applier[T metav1.Object] struct {
 	informer *Informer[T]
+	ctx      context.Context // run's
 	batch    indexer.Batch[T]
 	pending  int    // deltas in batch
 	source   Source // of the deltas in batch
@@ -33,6 +34,7 @@ func (a *applier[T]) run(ctx context.Context) {
 	if i.opts.Queue == DeltaFIFO {
 		process = a.applyGrouped
 	}
+	a.ctx = ctx
 	for i.queue.PopBatch(ctx, process) == nil {
 		if !i.hasSynced.Load() && i.queue.HasSynced() {
 			i.markSynced()
@@ -46,18 +48,23 @@ func (a *applier[T]) apply(deltas []deltafifo.Delta[T]) error {
 	for n := range deltas {
 		d := &deltas[n]
 		if d.Type == deltafifo.ReplacedAll {
-			a.flush()
-			a.replace(d.List)
+			if err := a.flush(); err != nil {
+				return err
+			}
+			if err := a.replace(d.List); err != nil {
+				return err
+			}
 			continue
 		}
 		if a.pending >= chunk {
-			a.flush()
+			if err := a.flush(); err != nil {
+				return err
+			}
 		}
 		a.source = FromWatch
 		a.stage(d)
 	}
-	a.flush()
-	return nil
+	return a.flush()
 }
 
 // applyGrouped commits what came off a DeltaFIFO: the deltas of one key
@@ -75,8 +82,7 @@ func (a *applier[T]) applyGrouped(deltas []deltafifo.Delta[T]) error {
 	for n := range deltas {
 		a.stage(&deltas[n])
 	}
-	a.flush()
-	return nil
+	return a.flush()
 }
 
 // stage puts one delta into the batch. The batch stands for the last version
@@ -103,9 +109,10 @@ func (a *applier[T]) stage(d *deltafifo.Delta[T]) {
 }
 
 // flush commits and publishes what is staged; a resourceVersion alone counts.
-func (a *applier[T]) flush() {
+// It fails only when run is to end.
+func (a *applier[T]) flush() error {
 	if a.pending == 0 && a.rv == "" {
-		return
+		return nil
 	}
 	i := a.informer
 	result := i.store.Commit(&a.batch, a.rv)
@@ -116,19 +123,36 @@ func (a *applier[T]) flush() {
 	i.reportIndexErrors(result.Errors)
 	if len(result.Changes) == 0 {
 		i.hub.advance(result.Sequence)
-		return
+		return nil
 	}
-	i.hub.publish(&segment[T]{seq: result.Sequence, source: a.source, changes: result.Changes})
+	if d := i.hub.detector; d != nil {
+		d.committed(result.Changes)
+	}
+	return a.publish(&segment[T]{seq: result.Sequence, source: a.source, changes: result.Changes})
+}
+
+// publish hands a commit to the handlers, and waits while one that may miss
+// nothing has too many events before it.
+func (a *applier[T]) publish(s *segment[T]) error {
+	if wait := a.informer.hub.publish(s); wait {
+		return a.informer.hub.awaitBlocking(a.ctx)
+	}
+	return nil
 }
 
 // replace makes the store equal to a list: one commit, told as the difference
 // between the states before and after (H3).
-func (a *applier[T]) replace(list *deltafifo.List[T]) {
+func (a *applier[T]) replace(list *deltafifo.List[T]) error {
 	i := a.informer
 	before, after, errs := i.store.ReplaceItems(list.Items, list.Keep, list.ResourceVersion)
 	i.waiters.applied(i.reached)
 	i.reportIndexErrors(errs)
-	i.hub.publish(&segment[T]{seq: after.Sequence(), source: a.listSource(), before: before, after: after})
+	if d := i.hub.detector; d != nil {
+		for c := range indexer.Diff(before, after) {
+			d.committed([]indexer.Change[T]{c})
+		}
+	}
+	return a.publish(&segment[T]{seq: after.Sequence(), source: a.listSource(), before: before, after: after})
 }
 
 func (a *applier[T]) listSource() Source {

@@ -8,7 +8,7 @@ import (
 )
 
 // changeEvent puts a change of the store into the words of a handler.
-func changeEvent[T metav1.Object](c indexer.Change[T], source Source, initial bool) Event[T] {
+func changeEvent[T metav1.Object](c *indexer.Change[T], source Source, initial bool) Event[T] {
 	e := Event[T]{Source: source, Initial: initial}
 	switch c.Type {
 	case indexer.Added:

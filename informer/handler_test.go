@@ -343,7 +343,7 @@ func TestResyncReplaysTheStore(t *testing.T) {
 		yes.wants("ADDED default/c watch")
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		yes.wants("UPDATED default/a resync", "UPDATED default/b resync", "UPDATED default/c resync")
+		yes.wants("UPDATED default/c resync", "UPDATED default/a resync", "UPDATED default/b resync") // on behind b
 	})
 }
 

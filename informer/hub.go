@@ -1,6 +1,8 @@
 package informer
 
 import (
+	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -16,15 +18,21 @@ import (
 //
 // A handler has a goroutine only while there is something to tell it: an idle
 // handler costs a struct. Its place in the log is a pointer to the segment
-// that it took last. When more than maxLag events wait behind that place, the
-// handler gives it up for a view (see view), so that a slow handler holds the
-// log back for nobody and no memory grows with the number of events.
+// that it took last. When more than its maxLag events wait behind that place,
+// the handler gives it up for a view (see view), so that a slow handler holds
+// the log back for nobody and no memory grows with the number of events. A
+// handler that may miss nothing (Block) makes the apply loop wait instead.
 type hub[T metav1.Object] struct {
-	store  *indexer.Indexer[T]
-	maxLag uint64
+	store    *indexer.Indexer[T]
+	name     string // the informer's
+	logger   *slog.Logger
+	detector *detector[T] // nil: off
+	epoch    time.Time
 
-	halted atomic.Bool    // set with stopped, read by handler goroutines between two calls
-	tasks  sync.WaitGroup // the handler goroutines; Add only under mu and not once stopped
+	tasks    sync.WaitGroup // the handler goroutines and the watchdog; Add only under mu and not once stopped
+	segments atomic.Uint64  // counts what was published, for those who must know it without mu
+	waiting  atomic.Bool    // the apply loop waits for a Block handler
+	relief   chan struct{}  // and is told here that one has moved; capacity 1
 
 	// mu guards what follows and the registrations' fields that say so. It is
 	// held for bookkeeping only, never while a handler or any other user code
@@ -34,20 +42,32 @@ type hub[T metav1.Object] struct {
 	logged    uint64      // events logged so far, as segment.end counts them
 	published uint64      // the newest commit that the log covers
 	regs      []*Registration[T]
+	blocking  int // how many of regs have the policy Block
 	started   bool
 	stopped   bool
 	synced    bool
 	syncedSeq uint64 // the commit that completed the initial list
+
+	watchdog    *time.Timer   // nil while no call need be watched
+	watchdogDue time.Duration // when it looks
 }
 
-func newHub[T metav1.Object](store *indexer.Indexer[T], maxLag int) *hub[T] {
-	return &hub[T]{store: store, maxLag: uint64(maxLag), tail: &segment[T]{}}
+func newHub[T metav1.Object](store *indexer.Indexer[T], name string, logger *slog.Logger) *hub[T] {
+	return &hub[T]{
+		store: store, name: name, logger: logger,
+		epoch: time.Now(), relief: make(chan struct{}, 1), tail: &segment[T]{},
+	}
 }
+
+// clock is a cheap monotonic time, which is never 0.
+func (h *hub[T]) clock() time.Duration { return time.Since(h.epoch) + 1 }
 
 // publish appends a commit's segment to the log and wakes the handlers. It is
 // called by the apply loop, straight after the commit: so the store's state
-// is exactly what the log leads to.
-func (h *hub[T]) publish(s *segment[T]) {
+// is exactly what the log leads to. It reports whether a handler wants the
+// apply loop to wait.
+func (h *hub[T]) publish(s *segment[T]) (wait bool) {
+	s.at = h.clock()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.logged += s.events()
@@ -55,12 +75,17 @@ func (h *hub[T]) publish(s *segment[T]) {
 	h.tail.next = s
 	h.tail = s
 	h.published = s.seq
+	h.segments.Add(1)
 	for _, r := range h.regs {
-		if r.view == nil && h.logged-r.place.end > h.maxLag {
+		switch {
+		case r.opts.delivery == Block:
+			wait = true
+		case r.view == nil && h.logged-r.place.end > uint64(r.opts.maxLag):
 			h.fallBehind(r)
 		}
 		h.wake(r)
 	}
+	return wait
 }
 
 // advance notes a commit that changed no object, such as a bookmark's.
@@ -69,7 +94,7 @@ func (h *hub[T]) advance(seq uint64) {
 	defer h.mu.Unlock()
 	h.published = seq
 	for _, r := range h.regs {
-		if r.resyncDue {
+		if r.replay.owed > 0 {
 			h.wake(r)
 		}
 	}
@@ -83,7 +108,7 @@ func (h *hub[T]) markSynced() {
 	h.synced, h.syncedSeq = true, h.published
 	// An empty segment brings up those whose last one came before: the commit
 	// that completes the list may have changed no object.
-	end := &segment[T]{seq: h.published, end: h.logged}
+	end := &segment[T]{seq: h.published, end: h.logged, at: h.clock()}
 	h.tail.next = end
 	h.tail = end
 	for _, r := range h.regs {
@@ -92,136 +117,64 @@ func (h *hub[T]) markSynced() {
 	}
 }
 
-// settle marks r synced if it has been told the whole initial list.
-// h.mu is held.
+// settle marks r synced if it has been told the whole initial list. What has
+// ended doesn't sync any more: a waiter was told why. h.mu is held.
 func (h *hub[T]) settle(r *Registration[T]) {
-	if h.synced && r.told >= h.syncedSeq && !r.isSynced {
+	if h.synced && r.told >= h.syncedSeq && !r.isSynced && !r.over.Load() {
 		r.isSynced = true
 		close(r.synced)
-		h.scheduleResync(r)
+		h.startReplays(r)
 	}
 }
 
-// fallBehind takes r off the log: it keeps the state that it has been told,
-// as a view, and will get the difference to whatever is current when it comes
-// back. h.mu is held.
-func (h *hub[T]) fallBehind(r *Registration[T]) {
-	v := &view[T]{base: h.store.Snapshot()}
-	for s := r.place.next; s != nil; s = s.next {
-		if s.seq <= r.taken {
-			continue
-		}
-		switch v.source {
-		case 0, s.source:
-			v.source = s.source
-		default:
-			v.source = FromWatch // of several, the one that is always true: it missed live events
-		}
-		for c := range s.all() {
-			v.owe(c)
-		}
-	}
-	r.view, r.place = v, nil
-	r.fallen++
-}
-
-// wake makes sure that r's goroutine runs. h.mu is held.
-func (h *hub[T]) wake(r *Registration[T]) {
-	if r.active || !h.started || h.stopped || r.removed.Load() {
-		return
-	}
-	r.active = true
-	h.tasks.Add(1)
-	go r.run()
-}
-
-// next returns what to tell r next. When there is nothing it returns false,
-// and r's goroutine ends: from then on wake may start another.
-func (h *hub[T]) next(r *Registration[T]) (task[T], bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	t, ok := h.pick(r)
-	if !ok {
-		r.active = false
-		if h.stopped || r.removed.Load() {
-			r.end()
-		}
-	}
-	return t, ok
-}
-
-// pick chooses r's next task: what it missed first, then the log, then a
-// resync. h.mu is held.
-func (h *hub[T]) pick(r *Registration[T]) (task[T], bool) {
+// awaitBlocking returns when no Block handler has more than its maxLag events
+// before it, or when ctx ends. The apply loop calls it, between two commits.
+func (h *hub[T]) awaitBlocking(ctx context.Context) error {
 	for {
-		switch {
-		case h.stopped || r.removed.Load():
-			return task[T]{}, false
-
-		case r.view != nil:
-			// The place first, then the snapshot: a commit that falls between
-			// is in the snapshot and, by its sequence number, skipped in the log.
-			v := r.view
-			r.view, r.place = nil, h.tail
-			now := h.store.Snapshot()
-			r.taken = now.Sequence()
-			return task[T]{seq: r.taken, source: v.source, changes: v.diff(now), initial: !r.isSynced}, true
-
-		case r.place.next != nil:
-			r.place = r.place.next
-			if r.place.seq <= r.taken {
-				continue
-			}
-			r.taken = r.place.seq
-			return task[T]{seq: r.taken, source: r.place.source, changes: r.place.all(), initial: !r.isSynced}, true
-
-		case r.resyncDue:
-			now := h.store.Snapshot()
-			if now.Sequence() != h.published {
-				// A commit is on its way to the log, and its arrival wakes r. A
-				// replay now would tell its objects ahead of their events.
-				return task[T]{}, false
-			}
-			r.resyncDue = false
-			return task[T]{seq: r.taken, source: FromResync, replay: now}, true
-
-		default:
-			return task[T]{}, false
+		// First the flag, then the look: a call that returns in between sees
+		// the flag and signals.
+		h.waiting.Store(true)
+		if !h.tooFarBehind() {
+			h.waiting.Store(false)
+			return nil
+		}
+		select {
+		case <-h.relief:
+		case <-ctx.Done():
+			h.waiting.Store(false)
+			return ctx.Err()
 		}
 	}
 }
 
-// finish notes that r has been told a task in full.
-func (h *hub[T]) finish(r *Registration[T], t task[T]) {
+func (h *hub[T]) tooFarBehind() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r.told = max(r.told, t.seq)
-	h.settle(r)
-	if t.replay != nil {
-		h.scheduleResync(r)
-	}
-}
-
-// abandon ends a registration whose handler did not return from a call.
-func (h *hub[T]) abandon(r *Registration[T]) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	r.active = false
-	h.regs = slices.DeleteFunc(h.regs, func(have *Registration[T]) bool { return have == r })
-	h.retire(r)
-}
-
-// scheduleResync sets r's timer for the next replay. h.mu is held.
-func (h *hub[T]) scheduleResync(r *Registration[T]) {
-	if r.resync <= 0 || h.stopped || r.removed.Load() {
-		return
-	}
-	r.timer = time.AfterFunc(r.resync, func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		r.resyncDue = true
-		h.wake(r)
+	return h.blocking > 0 && slices.ContainsFunc(h.regs, func(r *Registration[T]) bool {
+		return r.opts.delivery == Block && h.lag(r) > uint64(r.opts.maxLag)
 	})
+}
+
+// relieve tells the apply loop to look again. It never blocks.
+func (h *hub[T]) relieve() {
+	select {
+	case h.relief <- struct{}{}:
+	default: // it has been told, and has not looked yet
+	}
+}
+
+// lag counts the events in the log that r hasn't been told; for a Latest
+// handler those that it has coalesced count once for each key. h.mu is held.
+func (h *hub[T]) lag(r *Registration[T]) uint64 {
+	if r.opts.delivery == Latest && r.place != nil {
+		n := h.logged - r.place.end + uint64(r.waits.len())
+		if r.taskAt != 0 {
+			n++ // in its hands
+		}
+		return n
+	}
+	passed := min(r.delivered.Load()-r.taskCalls, r.taskEvents)
+	return h.logged - r.position - passed
 }
 
 // add registers r. It is told the whole store first, from a snapshot, which
@@ -232,14 +185,18 @@ func (h *hub[T]) add(r *Registration[T]) error {
 	if h.stopped {
 		return ErrStopped
 	}
-	r.view = &view[T]{source: FromList}
+	r.view = &view[T]{source: FromList, at: h.clock()}
+	r.position = h.logged
 	h.regs = append(h.regs, r)
+	if r.opts.delivery == Block {
+		h.blocking++
+	}
 	h.wake(r)
 	return nil
 }
 
 // remove ends a registration: no call starts from here on.
-func (h *hub[T]) remove(r *Registration[T]) error {
+func (h *hub[T]) remove(r *Registration[T], reason error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	i := slices.Index(h.regs, r)
@@ -247,15 +204,22 @@ func (h *hub[T]) remove(r *Registration[T]) error {
 		return ErrNotRegistered
 	}
 	h.regs = slices.Delete(h.regs, i, i+1)
-	h.retire(r)
+	h.retire(r, reason)
 	return nil
 }
 
-// retire lets go of all that r holds. h.mu is held.
-func (h *hub[T]) retire(r *Registration[T]) {
-	r.removed.Store(true)
-	if r.timer != nil {
-		r.timer.Stop()
+// retire ends r, which is no longer among regs, and lets go of what it holds.
+// h.mu is held.
+func (h *hub[T]) retire(r *Registration[T], reason error) {
+	r.over.Store(true)
+	r.err = reason
+	close(r.quit)
+	if r.replay.timer != nil {
+		r.replay.timer.Stop()
+	}
+	if r.opts.delivery == Block {
+		h.blocking--
+		h.relieve()
 	}
 	if !r.active {
 		r.end()
@@ -272,18 +236,25 @@ func (h *hub[T]) start() {
 	}
 }
 
-// stop ends all registrations and returns when the last running call has
-// returned.
-func (h *hub[T]) stop() {
+// halt ends all registrations: no call starts from here on.
+func (h *hub[T]) halt() {
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.stopped = true
-	h.halted.Store(true)
 	regs := h.regs
 	h.regs = nil
 	for _, r := range regs {
-		h.retire(r)
+		h.retire(r, ErrStopped)
 	}
-	h.mu.Unlock()
+	if h.watchdog != nil && h.watchdog.Stop() {
+		h.watchdog = nil
+		h.tasks.Done()
+	}
+}
+
+// stop halts, and returns when the last running call has returned.
+func (h *hub[T]) stop() {
+	h.halt()
 	h.tasks.Wait()
 }
 
@@ -293,17 +264,7 @@ func (h *hub[T]) status() []HandlerStatus {
 	defer h.mu.Unlock()
 	out := make([]HandlerStatus, 0, len(h.regs))
 	for _, r := range h.regs {
-		s := HandlerStatus{
-			Name:       r.name,
-			Synced:     r.isSynced,
-			Delivered:  r.delivered.Load(),
-			FellBehind: r.fallen,
-			Detached:   r.view != nil,
-		}
-		if r.place != nil {
-			s.Lag = h.logged - r.place.end
-		}
-		out = append(out, s)
+		out = append(out, h.statusOf(r))
 	}
 	return out
 }

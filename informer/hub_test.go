@@ -2,6 +2,7 @@ package informer
 
 import (
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"strconv"
 	"sync"
@@ -63,22 +64,35 @@ func TestHubModel(t *testing.T) {
 
 func hubModel(t *testing.T, rnd *rand.Rand) {
 	store := indexer.New[partial](nil)
-	hub := newHub(store, 1+rnd.IntN(8))
+	hub := newHub(store, "model", slog.New(slog.DiscardHandler))
+	maxLag := 1 + rnd.IntN(8)
 	var listeners []*listener
 	regs := make(map[*listener]*Registration[partial])
 	join := func() {
 		pace := []time.Duration{0, time.Millisecond, 20 * time.Millisecond, time.Second}[rnd.IntN(4)]
 		l := &listener{t: t, id: fmt.Sprintf("handler %d (pace %v)", len(listeners), pace),
 			delay: func() time.Duration { return pace }, view: make(map[object.Key]Event[partial])}
-		r := &Registration[partial]{hub: hub, handler: l, synced: make(chan struct{}), ended: make(chan struct{})}
+		opts := handlerOptions{maxLag: maxLag, delivery: Delivery(rnd.IntN(3)), slowCall: time.Second}
 		if rnd.IntN(4) == 0 {
-			r.resync = 3 * time.Second
+			opts.resync = 3 * time.Second
 		}
+		l.id = fmt.Sprintf("%s handler %d (pace %v)", opts.delivery, len(listeners), pace)
+		r := newRegistration(hub, l, opts)
 		if err := hub.add(r); err != nil {
 			t.Fatal(err)
 		}
 		listeners = append(listeners, l)
 		regs[l] = r
+	}
+	publish := func(s *segment[partial]) {
+		if wait := hub.publish(s); wait {
+			if err := hub.awaitBlocking(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if hub.tooFarBehind() {
+				t.Errorf("the apply loop goes on, and more than %d events wait for a Block handler", maxLag)
+			}
+		}
 	}
 	join()
 	hub.start()
@@ -102,7 +116,7 @@ func hubModel(t *testing.T, rnd *rand.Rand) {
 				}
 			}
 			if result := store.Commit(&b, strconv.Itoa(rv)); len(result.Changes) > 0 {
-				hub.publish(&segment[partial]{seq: result.Sequence, source: FromWatch, changes: result.Changes})
+				publish(&segment[partial]{seq: result.Sequence, source: FromWatch, changes: result.Changes})
 			} else {
 				hub.advance(result.Sequence)
 			}
@@ -114,7 +128,7 @@ func hubModel(t *testing.T, rnd *rand.Rand) {
 				}
 			}
 			before, after, _ := store.ReplaceItems(list, nil, strconv.Itoa(rv))
-			hub.publish(&segment[partial]{seq: after.Sequence(), source: FromRelist, before: before, after: after})
+			publish(&segment[partial]{seq: after.Sequence(), source: FromRelist, before: before, after: after})
 			if !hub.synced {
 				hub.markSynced()
 			}
@@ -123,7 +137,7 @@ func hubModel(t *testing.T, rnd *rand.Rand) {
 		case n < 18 && len(listeners) > 1:
 			l := listeners[rnd.IntN(len(listeners))]
 			if r := regs[l]; r != nil {
-				if err := hub.remove(r); err != nil {
+				if err := hub.remove(r, ErrHandlerRemoved); err != nil {
 					t.Error(err)
 				}
 				<-r.Done()
@@ -184,7 +198,7 @@ func TestViewDiff(t *testing.T) {
 		{it("a", "u", "1"), it("a", "v", "3"), []indexer.ChangeType{indexer.Deleted, indexer.Added}, "made anew"},
 	} {
 		var got []indexer.ChangeType
-		for _, c := range steps(tt.told, tt.current) {
+		for _, c := range steps(tt.told, tt.current, end[partial]{}) {
 			got = append(got, c.Type)
 		}
 		if fmt.Sprint(got) != fmt.Sprint(tt.want) {

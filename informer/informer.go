@@ -2,7 +2,7 @@ package informer
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"iter"
 	"log/slog"
 	"reflect"
@@ -36,6 +36,7 @@ type Informer[T metav1.Object] struct {
 	stopped   chan struct{} // closed when Run is about to return
 	failure   error         // why Run ended, if not by its context; set before stopped is closed
 
+	end         context.CancelCauseFunc // ends Run; set by Run
 	stale       atomic.Uint64
 	indexErrors atomic.Uint64
 }
@@ -53,6 +54,9 @@ func New[T metav1.Object](source reflector.Source[T], opts Options[T]) *Informer
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.Default()
+	}
+	if opts.SlowCall == 0 {
+		opts.SlowCall = DefaultSlowCall
 	}
 	if opts.MaxLag <= 0 {
 		opts.MaxLag = DefaultMaxLag
@@ -73,9 +77,15 @@ func New[T metav1.Object](source reflector.Source[T], opts Options[T]) *Informer
 	default:
 		i.queue = deltafifo.NewInOrder(deltafifo.Options[T]{MaxDepth: opts.QueueDepth})
 	}
-	i.hub = newHub(i.store, opts.MaxLag)
 	if r, ok := source.(reflector.Reuser[T]); ok && !opts.AlwaysDecode && opts.KeyFunc == nil {
 		source = r.Reusing(i.beginReuse)
+	}
+	i.hub = newHub(i.store, opts.Name, opts.Logger)
+	switch opts.Mutations {
+	case ReportMutations:
+		i.hub.detector = newDetector[T](opts.Name, opts.MutationSample, opts.Logger, nil)
+	case FailOnMutations:
+		i.hub.detector = newDetector[T](opts.Name, opts.MutationSample, opts.Logger, i.fail)
 	}
 	i.reflector = reflector.New(source, sink[T]{i.queue}, opts.Reflector)
 	return i
@@ -86,15 +96,21 @@ func New[T metav1.Object](source reflector.Source[T], opts Options[T]) *Informer
 // but makes no further one: events that are pending then are not told.
 //
 // Run returns nil when ctx ended it, [ErrAlreadyRun] on a second call,
-// [ErrCutShort] when one of the user's functions did, and the error that made
-// going on pointless if the reflector is set to fail fast.
+// [ErrCutShort] when one of the user's functions did, a [*MutationError] under
+// [FailOnMutations], and the error that made going on pointless if the
+// reflector is set to fail fast.
 func (i *Informer[T]) Run(parent context.Context) (err error) {
 	if i.hasRun.Swap(true) {
 		return ErrAlreadyRun
 	}
-	ctx, cancel := context.WithCancel(parent)
+	ctx, end := context.WithCancelCause(parent)
+	cancel := func() { end(nil) }
+	i.end = end
 	i.hub.start()
 	var loops sync.WaitGroup
+	if d := i.hub.detector; d != nil {
+		loops.Go(func() { d.run(ctx) })
+	}
 	loops.Go(func() { <-ctx.Done(); close(i.stopping) })
 	loops.Go(func() {
 		defer cancel() // without it nothing is applied any more
@@ -103,11 +119,25 @@ func (i *Informer[T]) Run(parent context.Context) (err error) {
 	// Deferred, so that a user's function that ends the goroutine leaves
 	// nobody waiting.
 	defer func() {
+		p := recover()
 		cancel()
 		i.queue.Close()
+		if p != nil {
+			// A function of the user panicked. The process is to die of it now, and
+			// not when the handlers have returned. The frames of the panic are
+			// still on the stack, so the trace shows them.
+			i.hub.halt()
+			i.failure = ErrCutShort
+			close(i.stopped)
+			panic(p)
+		}
 		loops.Wait()
 		i.hub.stop()
-		if err == nil && parent.Err() == nil {
+		var mutation *MutationError
+		switch {
+		case errors.As(context.Cause(ctx), &mutation):
+			err = mutation
+		case err == nil && parent.Err() == nil:
 			err = ErrCutShort
 		}
 		i.failure = err
@@ -116,6 +146,9 @@ func (i *Informer[T]) Run(parent context.Context) (err error) {
 	return i.reflector.Run(ctx)
 }
 
+// fail ends Run with an error.
+func (i *Informer[T]) fail(err error) { i.end(err) }
+
 // AddEventHandler registers a handler. It is told every object in the store
 // as Added, from a snapshot and without holding up anybody, and from then on
 // what changes. Before Run that is nothing yet; after Run it is [ErrStopped].
@@ -123,18 +156,17 @@ func (i *Informer[T]) Run(parent context.Context) (err error) {
 // Each handler's calls come one after the other, in an order that is the
 // server's for each key (H4).
 func (i *Informer[T]) AddEventHandler(h EventHandler[T], opts ...HandlerOption) (*Registration[T], error) {
-	o := handlerOptions{name: fmt.Sprintf("%T", h), resync: i.opts.Resync}
+	o := handlerOptions{resync: i.opts.Resync, maxLag: i.opts.MaxLag, slowCall: i.opts.SlowCall}
 	for _, set := range opts {
 		set(&o)
 	}
-	r := &Registration[T]{
-		hub:     i.hub,
-		handler: h,
-		name:    o.name,
-		resync:  o.resync,
-		synced:  make(chan struct{}),
-		ended:   make(chan struct{}),
+	if o.name == "" {
+		o.name = handlerName(h)
 	}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	r := newRegistration(i.hub, h, o)
 	if err := i.hub.add(r); err != nil {
 		return nil, err
 	}
@@ -145,14 +177,14 @@ func (i *Informer[T]) AddEventHandler(h EventHandler[T], opts ...HandlerOption) 
 // that is running goes on, and r.Done tells when it has returned. So a handler
 // may remove itself.
 func (i *Informer[T]) RemoveEventHandler(r *Registration[T]) error {
-	return i.hub.remove(r)
+	return i.hub.remove(r, ErrHandlerRemoved)
 }
 
 // ShutDownEventHandler takes a handler off and waits until its running call
 // has returned. A handler that calls it on itself waits for ever: that is what
 // RemoveEventHandler is for.
 func (i *Informer[T]) ShutDownEventHandler(r *Registration[T]) error {
-	if err := i.hub.remove(r); err != nil {
+	if err := i.hub.remove(r, ErrHandlerRemoved); err != nil {
 		return err
 	}
 	<-r.Done()
@@ -162,19 +194,6 @@ func (i *Informer[T]) ShutDownEventHandler(r *Registration[T]) error {
 // AddIndexers adds indexes, at any time. They are complete when it returns.
 func (i *Informer[T]) AddIndexers(indexers indexer.Indexers[T]) error {
 	return i.store.AddIndexers(indexers)
-}
-
-// AddFieldIndexes adds an index for each field path, under the name of the path.
-// Lists with field selectors use it by themselves. It may be called at any time,
-// and again for the same path. A path that T doesn't have is a
-// [*indexer.FieldError].
-func (i *Informer[T]) AddFieldIndexes(paths ...string) error {
-	return i.store.AddFieldIndexes(paths...)
-}
-
-// AddLabelIndexes is AddFieldIndexes for labels and label selectors.
-func (i *Informer[T]) AddLabelIndexes(labels ...string) error {
-	return i.store.AddLabelIndexes(labels...)
 }
 
 // RemoveIndexer removes an index.
@@ -239,7 +258,8 @@ func (i *Informer[T]) LastSyncResourceVersion() string { return i.store.Resource
 // Events is the pull form of a handler: it yields what a handler would be
 // told, until the loop breaks, ctx ends or the informer stops. The body of the
 // loop may take its time; it delays nobody else.
-func (i *Informer[T]) Events(ctx context.Context) iter.Seq[Event[T]] {
+// It is a handler like any other, named "Events", and takes the same options.
+func (i *Informer[T]) Events(ctx context.Context, opts ...HandlerOption) iter.Seq[Event[T]] {
 	return func(yield func(Event[T]) bool) {
 		events := make(chan Event[T])
 		quit := make(chan struct{})
@@ -249,7 +269,7 @@ func (i *Informer[T]) Events(ctx context.Context) iter.Seq[Event[T]] {
 			case <-quit:
 			case <-i.stopping:
 			}
-		}), WithName("Events"), WithHandlerResync(0))
+		}), append([]HandlerOption{WithName("Events"), WithHandlerResync(0), WithSlowCall(0)}, opts...)...)
 		if err != nil {
 			return
 		}

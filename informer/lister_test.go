@@ -67,8 +67,7 @@ func TestLister(t *testing.T) {
 
 		for _, opts := range []metav1.ListOptions{
 			{FieldSelector: "status.fase=Running"}, {FieldSelector: "status.phase"}, {LabelSelector: "!!"},
-			{Limit: -1}, {Continue: "x"}, {Watch: true}, {ResourceVersion: "7777777"}, {ResourceVersion: "x"}, {ShardSelector: "x"},
-			{ResourceVersion: "1", ResourceVersionMatch: "Exact"}, {ResourceVersion: "1", ResourceVersionMatch: "Roughly"}, {ResourceVersionMatch: "Exact"},
+			{Limit: 1}, {Continue: "x"}, {Watch: true}, {ResourceVersion: "7"}, {ShardSelector: "x"},
 		} {
 			_, err := lister.List(opts)
 			var optErr *informer.ListOptionsError

@@ -1,7 +1,7 @@
 package informer
 
 import (
-	"iter"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -21,31 +21,17 @@ type segment[T metav1.Object] struct {
 	changes       []indexer.Change[T]
 	before, after *indexer.Snapshot[T] // a relist; changes is then unused
 
-	end  uint64      // events logged up to and with this segment; a relist counts as one
-	next *segment[T] // guarded by hub.mu
+	at   time.Duration // when it was published, by the hub's clock
+	end  uint64        // events logged up to and with this segment; a relist counts as one
+	next *segment[T]   // guarded by hub.mu
 }
 
-// all yields the segment's changes. A relist's are found on the way, so that
-// a large one is never held in memory as a list of events.
-func (s *segment[T]) all() iter.Seq[indexer.Change[T]] {
-	if s.after != nil {
-		return indexer.Diff(s.before, s.after)
-	}
-	// The closure must not hold s: s leads to every later segment, and a
-	// handler that blocks would keep them all (H6).
-	changes := s.changes
-	return func(yield func(indexer.Change[T]) bool) {
-		for _, c := range changes {
-			if !yield(c) {
-				return
-			}
-		}
-	}
-}
+// isList reports whether the segment is a list, to be told as a difference.
+func (s *segment[T]) isList() bool { return s.after != nil }
 
 // events counts the segment for the purpose of lag.
 func (s *segment[T]) events() uint64 {
-	if s.after != nil {
+	if s.isList() {
 		return 1
 	}
 	return uint64(len(s.changes))

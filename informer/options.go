@@ -64,6 +64,14 @@ type Options[T metav1.Object] struct {
 	AlwaysDecode bool
 	// Reflector passes through to the reflector.
 	Reflector reflector.Options
+	// SlowCall is the handlers' default for WithSlowCall. 0: DefaultSlowCall;
+	// negative: no warnings.
+	SlowCall time.Duration
+	// Mutations says what is done about stored objects that somebody changed,
+	// and MutationSample that one in so many stored versions is checked (0:
+	// DefaultMutationSample). See [MutationPolicy].
+	Mutations      MutationPolicy
+	MutationSample int
 	// Logger gets what can't be returned to anybody. Default: slog.Default.
 	Logger *slog.Logger
 }

@@ -1,64 +1,71 @@
 package informer
 
 import (
-	"iter"
+	"context"
 	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"informer.example/indexer"
+	"informer.example/object"
 )
 
 // Registration is a handler's place at an informer. It is returned by
-// [Informer.AddEventHandler] and says how far the handler has come.
+// [Informer.AddEventHandler] and says how far the handler has come. All its
+// methods may be called at any time, by the handler too.
 type Registration[T metav1.Object] struct {
 	hub     *hub[T]
 	handler EventHandler[T]
-	name    string
-	resync  time.Duration
+	opts    handlerOptions
 
-	synced    chan struct{} // closed when isSynced turns true
-	ended     chan struct{} // closed when no call runs and none will
-	removed   atomic.Bool   // written under hub.mu, read by run between two calls
-	delivered atomic.Uint64 // calls that returned
+	synced chan struct{} // closed when isSynced turns true
+	quit   chan struct{} // closed when over turns true
+	ended  chan struct{} // closed when no call runs and none will
+	over   atomic.Bool   // no call starts any more; written under hub.mu
+
+	// Written by run, around each call.
+	delivered atomic.Uint64 // calls that returned, or panicked
+	panics    atomic.Uint64
+	lastPanic atomic.Pointer[HandlerPanic]
+	began     atomic.Int64 // when the running call began, by the hub's clock; 0: none runs
+	lasted    atomic.Int64 // how long the last one took, in ns
+	subject   atomic.Pointer[object.Item[T]]
+	overdue   atomic.Bool // set by the watchdog: the running call has been reported
 
 	// All below is guarded by hub.mu. Exactly one of view and place is set.
-	view      *view[T]    // what the handler was told, while it doesn't follow the log
-	place     *segment[T] // the segment taken last
-	taken     uint64      // commits up to here have been handed to run
-	told      uint64      // and up to here the handler's calls have returned
-	fallen    uint64      // times that it gave up its place
-	active    bool        // run has a goroutine
-	isSynced  bool
-	isEnded   bool
-	resyncDue bool
-	timer     *time.Timer
+	view  *view[T]    // what the handler was told, while it doesn't follow the log
+	place *segment[T] // the segment taken last
+	waits pending[T]  // Latest only: taken from the log, and not told yet
+	taken uint64      // commits up to here have been handed to run, or are in waits
+	told  uint64      // and up to here the handler's calls have returned
+
+	// The present task's place in the log: it began at position, when taskCalls
+	// calls had been made, and is to pass taskEvents of the log's events.
+	position, taskCalls, taskEvents uint64
+	taskAt                          time.Duration // since when it waits; 0: there is none
+	catchingUp                      bool          // it is the difference of two states
+
+	fallen   uint64 // times that it gave up its place
+	slow     uint64 // calls that were reported
+	warned   int64  // began of the last one of those
+	replay   replay
+	active   bool // run has a goroutine
+	isSynced bool
+	hasEnded bool
+	err      error // why it is over
 }
 
-// HandlerOption changes how a handler is registered.
-type HandlerOption func(*handlerOptions)
-
-type handlerOptions struct {
-	name   string
-	resync time.Duration
-}
-
-// WithName names the handler in [Status] and in warnings. The default is its
-// type.
-func WithName(name string) HandlerOption {
-	return func(o *handlerOptions) { o.name = name }
-}
-
-// WithHandlerResync replays the store to this handler every d, as events from
-// [FromResync]; 0 turns it off. It overrides [Options.Resync]. A resync asks
-// the server nothing: it repeats what the handler has been told.
-func WithHandlerResync(d time.Duration) HandlerOption {
-	return func(o *handlerOptions) { o.resync = d }
+func newRegistration[T metav1.Object](h *hub[T], handler EventHandler[T], opts handlerOptions) *Registration[T] {
+	return &Registration[T]{
+		hub: h, handler: handler, opts: opts,
+		synced: make(chan struct{}), quit: make(chan struct{}), ended: make(chan struct{}),
+	}
 }
 
 // HasSynced reports whether the handler's call for the last object of the
-// initial list has returned.
+// initial list has returned. It stays false when the registration ends before
+// that: see WaitForSync.
 func (r *Registration[T]) HasSynced() bool {
 	select {
 	case <-r.synced:
@@ -69,27 +76,57 @@ func (r *Registration[T]) HasSynced() bool {
 }
 
 // Synced is closed when HasSynced turns true. It stays open for ever when the
-// handler is removed, or the informer stops, before that: wait for Done too.
+// handler is removed, or the informer stops, before that. WaitForSync ends in
+// those cases too.
 func (r *Registration[T]) Synced() <-chan struct{} { return r.synced }
 
+// WaitForSync returns nil once the handler has synced. When ctx ends first, or
+// the handler is removed, or the informer stops, it returns a
+// [*HandlerNotSyncedError], at once and also while a call of the handler hangs.
+// A handler that waits for itself waits until ctx ends.
+func (r *Registration[T]) WaitForSync(ctx context.Context) error {
+	err := error(nil)
+	select {
+	case <-r.synced:
+		return nil
+	default:
+	}
+	select {
+	case <-r.synced:
+		return nil
+	case <-r.quit:
+		err = r.Err()
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	if r.HasSynced() { // both, and chance chose the other
+		return nil
+	}
+	return &HandlerNotSyncedError{Status: r.Status(), Err: err}
+}
+
 // Done is closed when the handler has been removed or the informer has
-// stopped, and the handler's last call has returned.
+// stopped, and the handler's last call has returned. Err says which.
 func (r *Registration[T]) Done() <-chan struct{} { return r.ended }
 
-// task is one piece of work for a handler's goroutine: changes to tell, or a
-// store to replay.
-type task[T metav1.Object] struct {
-	seq     uint64 // when the task is done, the handler has been told this commit
-	source  Source
-	initial bool
-	changes iter.Seq[indexer.Change[T]]
-	replay  *indexer.Snapshot[T]
+// Err returns nil while the handler is registered, and then why it isn't any
+// more: [ErrHandlerRemoved], [ErrStopped] or [ErrHandlerExited].
+func (r *Registration[T]) Err() error {
+	r.hub.mu.Lock()
+	defer r.hub.mu.Unlock()
+	return r.err
+}
+
+// Status describes the handler at this moment, also after its end.
+func (r *Registration[T]) Status() HandlerStatus {
+	r.hub.mu.Lock()
+	defer r.hub.mu.Unlock()
+	return r.hub.statusOf(r)
 }
 
 // run tells the handler what there is to tell, then ends. hub.wake starts it,
 // one at a time; hub.tasks counts it.
 func (r *Registration[T]) run() {
-	defer r.hub.tasks.Done()
 	returned := false
 	defer func() {
 		if !returned {
@@ -97,53 +134,94 @@ func (r *Registration[T]) run() {
 			// ends). What it has taken in is unknown, so it is told no more.
 			r.hub.abandon(r)
 		}
+		r.hub.tasks.Done()
 	}()
 	for {
 		t, ok := r.hub.next(r)
 		if !ok {
 			break
 		}
-		if r.tell(t) {
+		r.began.Store(int64(r.hub.clock()))
+		done := r.tell(t)
+		r.began.Store(0)
+		if done {
 			r.hub.finish(r, t)
 		}
 	}
+	r.subject.Store(nil)
 	returned = true
 }
 
 // tell makes the calls of one task; false when it was interrupted by the end
 // of the registration.
 func (r *Registration[T]) tell(t task[T]) bool {
-	if t.replay != nil {
-		for item := range t.replay.Items() {
-			if !r.call(replayEvent(item)) {
+	switch {
+	case t.replay != nil:
+		return r.tellReplay(t)
+	case t.diff == nil:
+		for i := range t.changes {
+			if !r.change(&t, t.changes[i]) {
 				return false
 			}
 		}
-		return true
-	}
-	for c := range t.changes {
-		if !r.call(changeEvent(c, t.source, t.initial)) {
-			return false
+	case r.opts.delivery == Latest:
+		for c := range t.diff {
+			for _, c := range r.hub.newest(r, c) {
+				if !r.change(&t, c) {
+					return false
+				}
+			}
+		}
+	default:
+		for c := range t.diff {
+			if !r.change(&t, c) {
+				return false
+			}
 		}
 	}
 	return true
 }
 
-func (r *Registration[T]) call(e Event[T]) bool {
-	if r.removed.Load() || r.hub.halted.Load() {
+func (r *Registration[T]) change(t *task[T], c indexer.Change[T]) bool {
+	subject := c.New
+	if subject == nil {
+		subject = c.Old
+	}
+	return r.call(changeEvent(&c, t.source, t.initial), subject)
+}
+
+// call makes one call, unless the registration has ended.
+func (r *Registration[T]) call(e Event[T], subject *object.Item[T]) bool {
+	if r.over.Load() {
 		return false
 	}
-	r.handler.HandleEvent(e)
+	r.subject.Store(subject)
+	if r.opts.panics == IsolatePanics {
+		r.isolated(e)
+	} else {
+		r.handler.HandleEvent(e)
+	}
 	r.delivered.Add(1)
+	now := int64(r.hub.clock())
+	r.lasted.Store(now - r.began.Swap(now)) // the next call begins where this one ends
+	if r.overdue.Load() {
+		r.hub.watchAgain(r)
+	}
+	if r.opts.delivery == Block && r.hub.waiting.Load() {
+		r.hub.relieve()
+	}
+	if d := r.hub.detector; d != nil {
+		d.told(subject, r.opts.name)
+	}
 	return true
 }
 
 // end marks that no call will come any more, and lets go of the log.
 // hub.mu is held.
 func (r *Registration[T]) end() {
-	if !r.isEnded {
-		r.isEnded = true
-		r.view, r.place = nil, nil
+	if !r.hasEnded {
+		r.hasEnded = true
+		r.view, r.place, r.waits = nil, nil, pending[T]{}
 		close(r.ended)
 	}
 }

@@ -17,6 +17,11 @@ var (
 	// (t.FailNow does), or panicked below a recover, and took a goroutine of the
 	// informer with it.
 	ErrCutShort = errors.New("informer: a transform, key or index function ended the informer's goroutine (runtime.Goexit, or a panic); it must return")
+	// ErrHandlerRemoved: the handler was taken off its informer.
+	ErrHandlerRemoved = errors.New("informer: the handler was removed")
+	// ErrHandlerExited: a call of the handler ended its goroutine
+	// (runtime.Goexit; t.FailNow does) instead of returning.
+	ErrHandlerExited = errors.New("informer: the handler ended its goroutine (runtime.Goexit) instead of returning, and is told no more")
 	// ErrNotRegistered: the registration isn't one of this informer's, or was removed.
 	ErrNotRegistered = errors.New("informer: no such handler registration; was it removed before, or does it belong to another informer?")
 )
@@ -36,16 +41,6 @@ type Status struct {
 	IndexErrors  uint64 // calls of index functions that failed
 	Stale        uint64 // received objects that were not newer than the stored ones
 	Handlers     []HandlerStatus
-}
-
-// HandlerStatus is how far one handler has come.
-type HandlerStatus struct {
-	Name       string
-	Synced     bool
-	Delivered  uint64 // calls that returned
-	Lag        uint64 // events in the log that wait for it
-	Detached   bool   // it joined just now or fell behind, and gets the difference of two states next
-	FellBehind uint64 // times that it had more than MaxLag events waiting
 }
 
 // NotSyncedError says why an informer has not synced. It wraps the cause (the
