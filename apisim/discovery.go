@@ -110,6 +110,9 @@ func (s *Server) other(path string) (answer any, found bool) {
 		}
 		return list, true
 	}
+	if answer, found := s.openAPI(path); found {
+		return answer, true
+	}
 	for _, g := range s.groups {
 		if g.name != "" && path == "apis/"+g.name {
 			group := g.describe()

@@ -93,6 +93,16 @@
 //     echoes it in metadata.shardInfo, other lists do not. One that cannot be read
 //     is a 500. Without WithSharding it is ignored.
 //
+// Kubectl:
+//
+//   - T1. A list, get or watch that asks for a Table (JSON, meta.k8s.io/v1) gets
+//     one: NAME READY STATUS RESTARTS AGE and more for pods, NAME AGE for the
+//     rest. includeObject says what of the object comes with a row. Only the
+//     first event of a watch has the columns.
+//   - T2. /openapi/v3 says that writes check fields, without schemas. With
+//     fieldValidation=Strict an unknown or repeated field of a built-in resource
+//     is a 400; otherwise it is dropped, without a warning.
+//
 // Wire:
 //
 //   - E1. For answers, each version of an object is encoded at most once for
@@ -108,6 +118,6 @@
 //
 // No users, admission, quota, defaults, managedFields, owner garbage collection
 // or graceful deletion; a namespace need not exist. No server-side apply, dry
-// run, Table, YAML output, CBOR or WebSockets. No conversion
+// run, schemas, YAML output, CBOR or WebSockets. No conversion
 // between versions. Events do not expire.
 package apisim

@@ -43,6 +43,9 @@ type envelope struct {
 }
 
 func (r *Resource) envelope(e encoding) envelope {
+	if e == encTable {
+		return envelope{} // a table is made whole
+	}
 	if e.partial() {
 		return envelope{apiVersion: metav1.SchemeGroupVersion.String(), kind: "PartialObjectMetadata"}
 	}

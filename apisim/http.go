@@ -92,12 +92,20 @@ func (s *Server) writeObject(w http.ResponseWriter, r *http.Request, code int, r
 		writeError(w, r, notAcceptable(res.mediaTypes(false)))
 		return
 	}
-	b, err := rev.bytes(enc)
+	var b []byte
+	var err error
+	if enc == encTable {
+		var form *tableForm
+		if form, err = newTableForm(r, res); err == nil {
+			b, err = form.one(&rev.body)
+		}
+	} else if b, err = rev.bytes(enc); err == nil {
+		b = res.envelope(enc).append(nil, enc, b)
+	}
 	if err != nil {
 		writeError(w, r, err)
 		return
 	}
-	b = res.envelope(enc).append(nil, enc, b)
 	if !enc.proto() {
 		b = append(b, '\n')
 	}

@@ -45,7 +45,7 @@ func (s *Server) readObject(w http.ResponseWriter, r *http.Request, q request) (
 			return nil, unsupportedMedia(res.mediaTypes(false))
 		}
 	}
-	obj, err := s.codecs.decode(res, media, data)
+	obj, err := s.codecs.decode(res, media, data, strict(r))
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +63,15 @@ func (s *Server) readObject(w http.ResponseWriter, r *http.Request, q request) (
 	return obj, nil
 }
 
-// decode reads an object of the resource. Bad bytes are a bad request.
-func (c *codecs) decode(res *Resource, media string, data []byte) (runtime.Object, error) {
+// strict reports that the client wants unknown and repeated fields refused.
+// Without it they are dropped in silence, and so they are with Warn.
+func strict(r *http.Request) bool {
+	return r.URL.Query().Get("fieldValidation") == metav1.FieldValidationStrict
+}
+
+// decode reads an object of the resource. Bad bytes are a bad request. A custom
+// resource has no schema, so it has no unknown fields.
+func (c *codecs) decode(res *Resource, media string, data []byte, strict bool) (runtime.Object, error) {
 	gvk := res.GVK()
 	if !res.typed() {
 		if media != jsonMedia {
@@ -87,8 +94,14 @@ func (c *codecs) decode(res *Resource, media string, data []byte) (runtime.Objec
 	if !ok || media != jsonMedia && media != protoMedia && media != yamlMedia {
 		return nil, unsupportedMedia(append(res.mediaTypes(false), yamlMedia))
 	}
-	obj, got, err := info.Serializer.Decode(data, &gvk, res.newObject())
+	decoder := info.Serializer
+	if strict && info.StrictSerializer != nil {
+		decoder = info.StrictSerializer
+	}
+	obj, got, err := decoder.Decode(data, &gvk, res.newObject())
 	switch {
+	case runtime.IsStrictDecodingError(err):
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", res.Kind, res.GVR.Version, res.Kind, err))
 	case err != nil:
 		return nil, apierrors.NewBadRequest(err.Error())
 	case *got != gvk:

@@ -13,6 +13,10 @@ import (
 // needs the total length first. The encodings stay with the revisions, so the
 // list as a whole is never built.
 func (s *Server) writeList(w http.ResponseWriter, r *http.Request, res *Resource, enc encoding, meta metav1.ListMeta, items []*revision) {
+	if enc == encTable {
+		s.writeTable(w, r, res, meta, items)
+		return
+	}
 	size := 0
 	for _, it := range items {
 		b, err := it.bytes(enc)

@@ -13,7 +13,7 @@ const (
 )
 
 // negotiate picks the encoding of an answer from an Accept header. partial is
-// the name that asks for metadata only, "" if that is not on offer; ok says
+// the name that asks for metadata only, "" if neither that nor a table is on offer; ok says
 // which plain encodings are. A clause that asks for anything else is passed over, as
 // by the real server.
 func negotiate(accept string, offered func(encoding) bool, partial string) (encoding, bool) {
@@ -38,6 +38,8 @@ func negotiate(accept string, offered func(encoding) bool, partial string) (enco
 				if offered(enc) {
 					return enc, true
 				}
+			case partial != "" && as == "Table" && enc == encJSON && g == "meta.k8s.io" && v == "v1":
+				return encTable, true
 			case partial != "" && as == partial && g == "meta.k8s.io" && v == "v1":
 				return enc + encPartialJSON, true
 			}

@@ -34,7 +34,7 @@ func (s *Server) servePatch(w http.ResponseWriter, r *http.Request, q request) {
 		if err != nil {
 			return nil, err
 		}
-		next, err := s.codecs.decode(cur.res, jsonMedia, patched)
+		next, err := s.codecs.decode(cur.res, jsonMedia, patched, strict(r))
 		if err == nil && q.origin().status() {
 			next = cur.res.withStatusOf(cur.obj, next)
 		}

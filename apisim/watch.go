@@ -152,6 +152,14 @@ func (s *Server) serveWatch(rw http.ResponseWriter, r *http.Request, t *table, q
 		err = s.waitFor(ctx, t, rv)
 	}
 	out := s.newWatchWriter(rw, r, &t.res, enc, q.watchList())
+	if enc == encTable {
+		form, bad := newTableForm(r, &t.res)
+		if bad != nil {
+			writeError(rw, r, bad)
+			return
+		}
+		out.table = form
+	}
 	defer out.close()
 	if err == nil {
 		w := newWatcher()

@@ -28,6 +28,7 @@ type watchWriter struct {
 	res     *Resource
 	enc     encoding
 	env     envelope
+	table   *tableForm // for encTable
 	buf     []byte
 	err     error
 	spent   time.Duration // in writes and flushes since takeBlocked
@@ -59,7 +60,14 @@ func (o *watchWriter) begin() {
 
 // event writes one frame; it reports false if the stream is broken.
 func (o *watchWriter) event(typ string, b *body) bool {
-	object, err := b.bytes(o.enc)
+	var object []byte
+	var err error
+	if o.table != nil {
+		object, err = o.table.one(b)
+		o.table.headed = true
+	} else {
+		object, err = b.bytes(o.enc)
+	}
 	if err != nil {
 		o.error(err)
 		o.flush()

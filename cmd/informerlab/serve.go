@@ -50,6 +50,7 @@ when it ends. It has no users and no TLS, so it listens on loopback only.`,
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), `%[1]s
 %[2]d pods, %[3]d writes/s, resourceVersion %[4]s; Ctrl-C ends it. Try:
 
+  kubectl --server %[1]s get pods -A --watch
   curl '%[1]s/api/v1/pods?limit=1'
   curl -N '%[1]s/api/v1/pods?watch=1&resourceVersion=%[4]s&allowWatchBookmarks=true'
   curl -N '%[1]s/api/v1/pods?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true'
