@@ -1,0 +1,57 @@
+package reflector
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Nesting has an end: an object of brackets alone is an error, not a stack that
+// grows with what a server cares to send.
+func TestF46_DeepNesting(t *testing.T) {
+	const depth = 1 << 20
+	deep := `{"metadata":{"name":"a"},"x":` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + `}`
+	list := `{"kind":"WidgetList","metadata":{"resourceVersion":"7"},"items":[` + deep + `]}`
+	src := sourceOf(t, answer(200, nil, strings.NewReader(list)), widgetsGVR, SourceOptions[*unstructured.Unstructured]{})
+	_, _, err := listAll(t, src)
+	if _, ok := errors.AsType[*DecodeError](err); !ok || !strings.Contains(err.Error(), "depth") {
+		t.Errorf("a list: %v", err)
+	}
+	watch := `{"type":"ADDED","object":` + deep + `}`
+	if _, err := frames(strings.NewReader(watch), defaultMaxBytes); err == nil || !strings.Contains(err.Error(), "depth") {
+		t.Errorf("a watch: %v", err)
+	}
+	if _, err := peekJSON([]byte(deep)); err == nil {
+		t.Error("a peek takes it")
+	}
+}
+
+// TestF46_FrameBeyondTheCap: 17 MiB where 16 are allowed. Protobuf says so in
+// front, and nothing is read. JSON doesn't: what has been read stays below
+// the cap.
+func TestF46_FrameBeyondTheCap(t *testing.T) {
+	const size = 17 << 20
+	json := `{"type":"ADDED","object":{"metadata":{"name":"a"},"x":"` + strings.Repeat("x", size) + `"}}`
+	proto := append([]byte{0x01, 0x10, 0, 0}, make([]byte, size)...)
+	for _, c := range []struct {
+		why  string
+		body []byte
+		most uint64
+	}{
+		// The last doubling is to twice the cap; all before it are as much together.
+		{"json", []byte(json), 4*defaultMaxBytes + 64<<10},
+		{"protobuf", proto, 64 << 10},
+	} {
+		var err error
+		mayAllocate(t, c.most, func() { _, err = frames(bytes.NewReader(c.body), defaultMaxBytes) })
+		if err == nil {
+			t.Errorf("%s: taken", c.why)
+		}
+		if _, ok := errors.AsType[*DecodeError](err); !ok {
+			t.Errorf("%s: %v", c.why, err)
+		}
+	}
+}
