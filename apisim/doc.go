@@ -113,6 +113,8 @@
 //   - E3. Lists above 128 KiB are compressed if the client accepts gzip, and so
 //     are watches that begin with the state: one gzip member for each flush.
 //   - E4. Nothing a client sends makes the server panic; bodies are capped at 3 MiB.
+//   - E5. ServeTLS speaks HTTP/2 with at most 100 streams on a connection, and
+//     HTTP/1.1; Serve speaks HTTP/1.1, and HTTP/2 without TLS to who asks.
 //
 // # Not promised
 //

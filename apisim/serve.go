@@ -2,6 +2,7 @@ package apisim
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +15,10 @@ import (
 // ServeOption changes how Serve listens.
 type ServeOption func(*serving)
 
-type serving struct{ anyAddress bool }
+type serving struct {
+	anyAddress bool
+	cert       *tls.Certificate // nil: no TLS
+}
 
 // AnyAddress lets Serve listen on an address that other machines can reach. The
 // server knows no users and no TLS: whoever can reach it can change everything.
@@ -52,6 +56,10 @@ func (s *Server) Serve(ctx context.Context, addr string, opts ...ServeOption) (u
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          log.New(io.Discard, "", 0), // broken connections are everyday
 	}
+	scheme := "http://"
+	if cfg.cert != nil {
+		scheme, ln = "https://", secure(srv, ln, cfg.cert)
+	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(ln) }()
 	var result error
@@ -60,7 +68,7 @@ func (s *Server) Serve(ctx context.Context, addr string, opts ...ServeOption) (u
 		defer close(done)
 		result = s.shutdown(ctx, srv, served)
 	}()
-	return "http://" + ln.Addr().String(), func() error { <-done; return result }, nil
+	return scheme + ln.Addr().String(), func() error { <-done; return result }, nil
 }
 
 // shutdown waits for the end of ctx, or of the listener, and closes everything.
