@@ -32,7 +32,9 @@
 //   - I9 The client isn't synced before it was sent a whole state, and once it
 //     is, it stays so.
 //   - I10 Attempts that bring nothing keep a pace: not more than Options.Burst
-//     within ten seconds. What a server asks for by Retry-After is waited, once.
+//     within ten seconds. What a server asks for by Retry-After is waited, once;
+//     with a version too large it is about that version, and another may be
+//     asked for at once.
 //   - I11 No request outlives its time: timeoutSeconds plus Options.Slack for a
 //     watch, Options.ListTimeout for a list.
 //   - I12 Memory: the heap grows by no more than the caller allows.

@@ -97,6 +97,9 @@ func (c *Checker) refused(x *exchange, st metav1.Status) {
 	w := &c.wire
 	tooLarge := st.Details != nil && len(st.Details.Causes) > 0 && st.Details.Causes[0].Type == metav1.CauseTypeResourceVersionTooLarge
 	expired := st.Code == http.StatusGone
+	if tooLarge {
+		w.notBefore = time.Time{} // it is about that version; another may be asked for at once
+	}
 	if st.Continue != "" && expired {
 		w.tokens[st.Continue] = true
 	}

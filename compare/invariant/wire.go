@@ -166,8 +166,10 @@ func (c *Checker) ended(x *exchange, err error) {
 	case x.op == fault.List && x.code == http.StatusOK:
 		// A client may close a list once it has read its last byte.
 		c.page(x, err == io.EOF || err == io.ErrClosedPipe)
-	case len(x.split.Rest()) > 0 && err == io.EOF:
-		c.wire.cause = true // half a frame, and then a clean end
+	case len(x.split.Rest()) > 0 && (err == io.EOF || err == io.ErrClosedPipe):
+		// Half a frame and then a clean end, or bytes of which the client has seen
+		// enough.
+		c.wire.cause = true
 	}
 	if x.delivered == 0 {
 		c.wire.fruitless(x.began, c)
