@@ -43,7 +43,6 @@ type clientOptions struct {
 	idle         time.Duration
 	polling      time.Duration
 	watchTimeout time.Duration
-	shard, of    int
 }
 
 // step is a line that was understood: it does something, or finds a fault.
@@ -180,12 +179,8 @@ func (o *clientOptions) set(words []string) (err error) {
 		o.polling, err = a.duration(0)
 	case "watch-timeout":
 		o.watchTimeout, err = a.duration(0)
-	case "shard":
-		if o.shard, err = a.number(0); err == nil {
-			o.of, err = a.number(1)
-		}
 	default:
-		return fmt.Errorf("unknown; there are lists, page, selector, verify, idle, polling, watch-timeout and shard")
+		return fmt.Errorf("unknown; there are lists, page, selector, verify, idle, polling and watch-timeout")
 	}
 	return err
 }

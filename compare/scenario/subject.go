@@ -5,7 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
-	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -75,14 +74,12 @@ func subjectOf[T metav1.Object](r *runner, cfg *rest.Config) (subject, error) {
 	}
 	opts := reflector.Options{
 		PageSize: o.page, WatchTimeoutMin: o.watchTimeout, WatchTimeoutMax: o.watchTimeout,
+		VerifyEvery: o.verify, IdleTimeout: o.idle, PollInterval: o.polling,
 		Rand: rand.New(rand.NewPCG(1, 2)).Float64, // one run is like the other
 	}
 	if o.lists {
-		set(&opts, "WatchList", 1) // WatchListNever
+		opts.WatchList = reflector.WatchListNever
 	}
-	set(&opts, "VerifyEvery", int64(o.verify))
-	set(&opts, "IdleTimeout", int64(o.idle))
-	set(&opts, "PollInterval", int64(o.polling))
 	i := informer.New(source, informer.Options[T]{
 		Queue: r.setup.Queue, Reflector: opts, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
@@ -95,16 +92,4 @@ func subjectOf[T metav1.Object](r *runner, cfg *rest.Config) (subject, error) {
 		r.events = append(r.events, count{e.Type, e.Initial})
 	}), informer.WithHandlerResync(0))
 	return typed[T]{i}, err
-}
-
-// set sets an option that the reflector may not have.
-func set(opts *reflector.Options, name string, value int64) {
-	f := reflect.ValueOf(opts).Elem().FieldByName(name)
-	switch {
-	case !f.IsValid():
-	case f.CanInt():
-		f.SetInt(value)
-	case f.CanUint():
-		f.SetUint(uint64(value))
-	}
 }
