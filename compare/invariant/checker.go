@@ -59,6 +59,14 @@ func New(opts Options) *Checker {
 	return &Checker{opts: opts, told: make(map[object.Key]Version), wire: newWireView()}
 }
 
+// Write runs do, which writes to the server and records that in the History. Nobody
+// looks meanwhile: a client may see a write before it is recorded.
+func (c *Checker) Write(do func() error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return do()
+}
+
 // Violations returns what was broken so far, in the order in which it was seen.
 func (c *Checker) Violations() []Violation {
 	c.mu.Lock()

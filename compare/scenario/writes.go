@@ -17,7 +17,7 @@ import (
 // as the client's selector lets it be seen.
 func (r *runner) write(verb string, n int) error {
 	for range n {
-		if err := r.writeOne(verb); err != nil {
+		if err := r.checker.Write(func() error { return r.writeOne(verb) }); err != nil {
 			return fmt.Errorf("%s: %w", verb, err)
 		}
 	}
@@ -128,9 +128,11 @@ func (r *runner) rollback(n int) error {
 		return err
 	}
 	rv := strconv.Itoa(now - n)
-	if err := r.cluster.Rollback(rv); err != nil {
-		return err
-	}
-	r.history.Rollback(rv)
-	return nil
+	return r.checker.Write(func() error {
+		if err := r.cluster.Rollback(rv); err != nil {
+			return err
+		}
+		r.history.Rollback(rv)
+		return nil
+	})
 }
