@@ -35,6 +35,7 @@ func TestKubectlAgainstSimulator(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	mustBuild(t) // may take longer than all that follows
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	url := serveSimulator(ctx, t)
