@@ -147,12 +147,31 @@ func (a *applier[T]) replace(list *deltafifo.List[T]) error {
 	before, after, errs := i.store.ReplaceItems(list.Items, list.Keep, list.ResourceVersion)
 	i.waiters.applied(i.reached)
 	i.reportIndexErrors(errs)
+	a.countDrift(before, after)
 	if d := i.hub.detector; d != nil {
 		for c := range indexer.Diff(before, after) {
 			d.committed([]indexer.Change[T]{c})
 		}
 	}
 	return a.publish(&segment[T]{seq: after.Sequence(), source: a.listSource(), before: before, after: after})
+}
+
+// countDrift counts what a list has changed at a version at which nothing
+// should have been left to change.
+func (a *applier[T]) countDrift(before, after *indexer.Snapshot[T]) {
+	i := a.informer
+	if before == after || before.ResourceVersion() == "" || before.ResourceVersion() != after.ResourceVersion() {
+		return
+	}
+	n := uint64(0)
+	for range indexer.Diff(before, after) {
+		n++
+	}
+	if n > 0 {
+		i.drift.Add(n)
+		i.opts.Logger.Warn("the store differed from the server at the same resourceVersion, and was put right",
+			"informer", i.opts.Name, "objects", n, "resourceVersion", after.ResourceVersion())
+	}
 }
 
 func (a *applier[T]) listSource() Source {

@@ -61,6 +61,10 @@ type factoryOptions struct {
 	resync        time.Duration
 	alwaysDecode  bool
 	reflector     reflector.Options
+	shard         reflector.Shard
+	sharded       bool
+	polling       time.Duration
+	verification  time.Duration
 	logger        *slog.Logger
 }
 
@@ -108,6 +112,30 @@ func WithMaxLag(n int) FactoryOption {
 // WithAlwaysDecode sets [Options.AlwaysDecode].
 func WithAlwaysDecode() FactoryOption {
 	return func(o *factoryOptions) { o.alwaysDecode = true }
+}
+
+// WithShard limits the informers to one of count parts of the objects: each
+// object is in exactly one of them. Processes that take one part each share the
+// work. Where the server can select (KEP-5866) it does, and saves the traffic
+// as well; where it can't, the rest is dropped on arrival. An index that isn't
+// from 0 to below count is an error of For and ForResource.
+func WithShard(index, count int) FactoryOption {
+	return func(o *factoryOptions) { o.shard, o.sharded = reflector.Shard{Index: index, Count: count}, true }
+}
+
+// WithPolling allows resources that can't be watched: they are listed every
+// interval, and handlers are told the differences. Without it such a resource
+// is an error in Status and WaitForSync, and so is an interval of 0. It takes
+// precedence over WithReflector.
+func WithPolling(interval time.Duration) FactoryOption {
+	return func(o *factoryOptions) { o.polling = interval }
+}
+
+// WithVerification lists everything again every d, to find what no event told
+// of: see [reflector.Options].VerifyEvery and Status.Drift. It takes precedence
+// over WithReflector.
+func WithVerification(d time.Duration) FactoryOption {
+	return func(o *factoryOptions) { o.verification = d }
 }
 
 // WithReflector passes settings through to the reflectors.
@@ -158,15 +186,22 @@ func ForResource[T metav1.Object](f *Factory, resource schema.GroupVersionResour
 	if clusterScoped(resource) {
 		namespace = ""
 	}
+	if f.opts.sharded && f.opts.shard.Count < 1 {
+		return nil, fmt.Errorf("informer: shard %d of %d: there must be at least one", f.opts.shard.Index, f.opts.shard.Count)
+	}
 	source, err := reflector.NewHTTPSource(f.config, resource, reflector.SourceOptions[T]{
 		Namespace:     namespace,
 		LabelSelector: f.opts.labelSelector,
 		FieldSelector: f.opts.fieldSelector,
 		Encoding:      f.opts.encoding,
+		Shard:         f.opts.shard,
 	})
 	if err != nil {
 		return nil, err
 	}
+	wire := f.opts.reflector
+	wire.PollInterval = cmp.Or(f.opts.polling, wire.PollInterval)
+	wire.VerifyEvery = cmp.Or(f.opts.verification, wire.VerifyEvery)
 	i := New(source, Options[T]{
 		Name:         resource.GroupResource().String(),
 		Resource:     resource.GroupResource(),
@@ -174,7 +209,7 @@ func ForResource[T metav1.Object](f *Factory, resource schema.GroupVersionResour
 		MaxLag:       f.opts.maxLag,
 		Resync:       f.opts.resync,
 		AlwaysDecode: f.opts.alwaysDecode,
-		Reflector:    f.opts.reflector,
+		Reflector:    wire,
 		Logger:       f.opts.logger,
 	})
 	f.informers[key] = &factoryEntry{informer: i}

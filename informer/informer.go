@@ -38,6 +38,7 @@ type Informer[T metav1.Object] struct {
 
 	end         context.CancelCauseFunc // ends Run; set by Run
 	stale       atomic.Uint64
+	drift       atomic.Uint64
 	indexErrors atomic.Uint64
 }
 
@@ -247,6 +248,7 @@ func (i *Informer[T]) Status() Status {
 		StoreVersion: i.store.ResourceVersion(),
 		IndexErrors:  i.indexErrors.Load(),
 		Stale:        i.stale.Load(),
+		Drift:        i.drift.Load(),
 		Handlers:     i.hub.status(),
 	}
 }

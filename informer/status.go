@@ -40,7 +40,11 @@ type Status struct {
 	StoreVersion string
 	IndexErrors  uint64 // calls of index functions that failed
 	Stale        uint64 // received objects that were not newer than the stored ones
-	Handlers     []HandlerStatus
+	// Drift counts the objects that a list showed otherwise than the store
+	// although both stand for the same resourceVersion: what no event told of.
+	// It has been put right. See WithVerification. Only the InOrder queue counts.
+	Drift    uint64
+	Handlers []HandlerStatus
 }
 
 // NotSyncedError says why an informer has not synced. It wraps the cause (the
@@ -58,7 +62,7 @@ func (e *NotSyncedError) Error() string {
 		fmt.Fprintf(&b, " since %s", e.Status.Since.Format("15:04:05"))
 	}
 	if e.Status.Attempts > 0 {
-		fmt.Fprintf(&b, ", %d failed attempts", e.Status.Attempts)
+		fmt.Fprintf(&b, ", %d failed attempts since %s", e.Status.Attempts, e.Status.FailingSince.Format("15:04:05"))
 	}
 	switch {
 	case e.Status.LastError != nil:

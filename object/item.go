@@ -1,6 +1,8 @@
 package object
 
 import (
+	"reflect"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -33,7 +35,16 @@ func NewItem[T metav1.Object](obj T, keyFunc KeyFunc[T]) (Item[T], error) {
 
 // SameVersion reports whether two items are the same version of the same
 // object, so that nothing needs to be told. Items without a resourceVersion
-// are never known to be the same.
+// are known to be the same only when they share the object itself.
 func (it Item[T]) SameVersion(other Item[T]) bool {
+	if it.ResourceVersion == "" && other.ResourceVersion == "" {
+		return it.UID == other.UID && shared(it.Object, other.Object)
+	}
 	return it.ResourceVersion != "" && it.ResourceVersion == other.ResourceVersion && it.UID == other.UID
+}
+
+// shared reports whether two objects are one. Only pointers can tell.
+func shared[T metav1.Object](a, b T) bool {
+	t := reflect.TypeOf(a)
+	return t != nil && t.Kind() == reflect.Pointer && any(a) == any(b) && !reflect.ValueOf(a).IsNil()
 }

@@ -24,6 +24,10 @@
 //	                                 └───┘  └ clean end: reopen where it ended
 //	                            event, bookmark
 //
+// Listing is first tried as a watch-list: the state comes as events, which are
+// staged until the end marker, and the same stream goes on as the watch. A
+// server that doesn't know them is asked for pages from then on (stepstage.go).
+//
 // What a list asks for, in this order, each only when the one before won't do:
 // "0", whatever the server has at hand (only before the first list is
 // complete); not older than what the sink has; "", the most recent state.
@@ -67,11 +71,16 @@
 // Every change that happened: between two lists, and across a relist, an
 // object's intermediate states are never seen. Objects deleted together by one
 // lease share a version; when a watch breaks between their events, the rest
-// shows only at the next relist. A watch that is silent and open on a server
-// restored from a backup is noticed when it expires, not before.
+// shows only at the next relist or verification (Options.VerifyEvery). A watch
+// that is silent and open on a server restored from a backup is noticed when it
+// expires, not before; when the server has passed the old version again by
+// then, only a verification notices.
 //
 // A list without a version, such as some aggregated APIs send, can't be
-// watched from: it is an error here, and a case for polling.
+// watched from. It is an error, unless Options.PollInterval allows polling.
+//
+// A deletion that carries a version at or below progress, as old servers
+// sent, is dropped and counted; a verification puts it right.
 //
 // The protocol rules are those of Kubernetes 1.37: "Efficient detection of
 // changes" and "Resource versions" in the Kubernetes API concepts, and

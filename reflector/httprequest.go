@@ -53,6 +53,7 @@ func (s *HTTPSource[T]) selectors() url.Values {
 	q := url.Values{}
 	set(q, "labelSelector", s.opts.LabelSelector)
 	set(q, "fieldSelector", s.opts.FieldSelector)
+	set(q, "shardSelector", s.opts.Shard.selector())
 	return q
 }
 

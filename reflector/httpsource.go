@@ -38,6 +38,8 @@ type SourceOptions[T metav1.Object] struct {
 	LabelSelector string
 	FieldSelector string
 	Encoding      Encoding
+	// Shard limits the source to a part of the objects.
+	Shard Shard
 	// KeyFunc replaces [object.KeyOf]. With it, an object that can't be decoded
 	// fails the whole list, since its key can't be known.
 	KeyFunc object.KeyFunc[T]
@@ -94,6 +96,9 @@ func (s *HTTPSource[T]) init(cfg *rest.Config) error {
 	}
 	if s.opts.MaxFrameBytes <= 0 {
 		s.opts.MaxFrameBytes = defaultMaxBytes
+	}
+	if err := s.opts.Shard.validate(); err != nil {
+		return err
 	}
 	if _, err := labels.Parse(s.opts.LabelSelector); err != nil {
 		return fmt.Errorf("label selector %q: %w", s.opts.LabelSelector, err)
@@ -191,6 +196,9 @@ func (s *HTTPSource[T]) readList(body io.Reader, yield func(object.Item[T]) erro
 	var aside []Quarantine
 	reused, known := 0, s.reuse()
 	use := func(raw []byte, enc encoding, kind metav1.TypeMeta) error {
+		if s.opts.Shard.foreign(raw, enc) {
+			return nil
+		}
 		item, ok := known.find(raw, enc)
 		if ok {
 			reused++

@@ -47,6 +47,9 @@ func (s *httpStream[T]) read() (ev Event[T], err error) {
 		}
 	}
 	f, err := s.frames.next()
+	for err == nil && f.event != 0 && f.event != Bookmark && s.source.opts.Shard.foreign(f.obj, f.enc) {
+		f, err = s.frames.next()
+	}
 	if err != nil {
 		return ev, err
 	}

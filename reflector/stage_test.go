@@ -1,0 +1,108 @@
+package reflector
+
+import (
+	"io"
+	"testing"
+	"time"
+
+	"informer.example/object"
+)
+
+func endMarker(rv string) Event[obj] {
+	ev := bookmark(rv)
+	ev.InitialEventsEnd = true
+	return ev
+}
+
+// TestF35_WatchListCut: a watch-list that ends before its marker changes
+// nothing; the next one commits, and goes on as the watch.
+func TestF35_WatchListCut(t *testing.T) {
+	f := &fake{watches: []fakeStream{
+		{events: []Event[obj]{added("x", "4")}, every: time.Second, end: io.EOF},
+		{events: []Event[obj]{added("a", "7"), added("b", "5"), endMarker("10"), added("c", "11")}, every: time.Second},
+	}}
+	sink, status := driveStreams(t, f, Options{}, time.Minute)
+	same(t, "sink", sink.log(), "replace 2 items at 10", "ADDED c at 11")
+	if status.Lists != 2 || status.WatchLists != 2 || status.Watches != 2 || status.Phase != Watching || status.LastError != nil {
+		t.Errorf("status %+v", status)
+	}
+}
+
+// TestF39_WatchListInvalid: an old server is asked once, and never again.
+func TestF39_WatchListInvalid(t *testing.T) {
+	f := &fake{lists: []fakePage{onePage, onePage}, watches: []fakeStream{{err: refusal(422, "Invalid")}, {end: errGone}, {}}}
+	sink, status := driveStreams(t, f, Options{}, time.Minute)
+	same(t, "sink", sink.log(), "replace 2 items at 10", "replace 2 items at 10 because Expired")
+	if status.WatchLists != 1 || status.Lists != 3 {
+		t.Errorf("status %+v", status)
+	}
+}
+
+// TestF43_MarkerWithheld: after a minute of silence the state comes in pages.
+func TestF43_MarkerWithheld(t *testing.T) {
+	f := &fake{lists: []fakePage{onePage}, watches: []fakeStream{{}, {}}}
+	sink, status := driveStreams(t, f, Options{}, 59*time.Second)
+	if same(t, "sink", sink.log()); status.Phase != Listing {
+		t.Errorf("before the minute: %+v", status)
+	}
+	f = &fake{lists: []fakePage{onePage}, watches: []fakeStream{{}, {}}}
+	sink, _ = driveStreams(t, f, Options{}, 62*time.Second)
+	same(t, "sink", sink.log(), "replace 2 items at 10")
+}
+
+// TestF02_WatchNeverAccepted: an answer that doesn't begin is given up.
+func TestF02_WatchNeverAccepted(t *testing.T) {
+	f := &fake{lists: []fakePage{onePage}}
+	_, status := drive(t, f, Options{}, 31*time.Second)
+	if status.Watches != 2 || status.Lists != 1 {
+		t.Errorf("status %+v", status)
+	}
+}
+
+// TestF03_IdleWatch: with an idle limit, silence ends a watch early.
+func TestF03_IdleWatch(t *testing.T) {
+	f := &fake{lists: []fakePage{onePage}, watches: []fakeStream{{events: []Event[obj]{added("c", "11")}, every: time.Minute}, {}}}
+	sink, status := drive(t, f, Options{IdleTimeout: 90 * time.Second}, 2*time.Minute+31*time.Second)
+	same(t, "sink", sink.log(), "replace 2 items at 10", "ADDED c at 11")
+	if status.Watches != 2 || status.Lists != 1 {
+		t.Errorf("status %+v", status)
+	}
+}
+
+// TestPolling: a resource without versions is listed again and again; what is
+// equal is handed over as the same object.
+func TestPolling(t *testing.T) {
+	without := func(names ...string) fakePage {
+		var p fakePage
+		for _, name := range names {
+			p.items = append(p.items, item(name, ""))
+		}
+		return p
+	}
+	f := &fake{lists: []fakePage{without("a", "b"), without("a", "c")}}
+	sink, status := drive(t, f, Options{PollInterval: time.Minute}, 70*time.Second)
+	same(t, "sink", sink.log(), "replace 2 items at ", "replace 2 items at  because Poll")
+	if status.Phase != Polling || status.LastError != nil || status.Lists != 2 || status.Relists[RelistPoll] != 1 {
+		t.Errorf("status %+v", status)
+	}
+	before := List[obj]{Items: []object.Item[obj]{item("a", "")}}
+	var p polled[obj]
+	p.settle(&before)
+	after := List[obj]{Items: []object.Item[obj]{item("a", "")}}
+	p.settle(&after)
+	if before.Items[0].Object != after.Items[0].Object || !before.Items[0].SameVersion(after.Items[0]) {
+		t.Error("equal objects aren't taken for the same")
+	}
+}
+
+// TestAge: the data is as old as the last word of a server on it.
+func TestAge(t *testing.T) {
+	f := &fake{lists: []fakePage{onePage}, watches: []fakeStream{{events: []Event[obj]{bookmark("12"), bookmark("12")}, every: 20 * time.Second}}}
+	_, status := drive(t, f, Options{}, time.Minute)
+	if age := status.Age(status.FreshAt.Add(20 * time.Second)); age != 20*time.Second {
+		t.Errorf("age %v", age)
+	}
+	if since := status.FreshAt.Sub(status.Since); since != 40*time.Second {
+		t.Errorf("fresh %v after the watch began", since)
+	}
+}
