@@ -127,20 +127,24 @@ func watchError(t *testing.T, client kubernetes.Interface, rv string) error {
 
 func TestStoppedServerRefuses(t *testing.T) {
 	client := newClient(t, cluster.Config())
-	if err := cluster.StopAPIServer(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	_, err := client.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{})
-	if !errors.Is(err, syscall.ECONNREFUSED) {
-		t.Errorf("a request to the stopped server: %v; want connection refused", err)
-	}
-	for range 2 { // the second does nothing
-		if err := cluster.StartAPIServer(t.Context()); err != nil {
-			t.Fatal(err)
+	for how, end := range map[string]func(context.Context) error{"stopped": cluster.StopAPIServer, "killed": cluster.KillAPIServer} {
+		for range 2 { // the second does nothing
+			if err := end(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if _, err := client.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{}); err != nil {
-		t.Errorf("a request to the server started again: %v", err)
+		_, err := client.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{})
+		if !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("a request to the server that was %s: %v; want connection refused", how, err)
+		}
+		for range 2 {
+			if err := cluster.StartAPIServer(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := client.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{}); err != nil {
+			t.Errorf("a request to the server started again: %v", err)
+		}
 	}
 }
 

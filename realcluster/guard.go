@@ -18,6 +18,7 @@ const guardScript = `#!/bin/sh
 parent=$PPID
 %[1]s "$@" &
 child=$!
+echo "$child" >%[3]s
 trap : TERM INT HUP
 (
 	while kill -0 "$parent"; do sleep 1; done
@@ -41,12 +42,15 @@ exit "$code"
 // path. When the guard finds its parent gone it removes dir.
 func writeGuard(dir, bin string) (string, error) {
 	path := filepath.Join(dir, filepath.Base(bin))
-	text := fmt.Sprintf(guardScript, shellQuote(bin), shellQuote(dir))
+	text := fmt.Sprintf(guardScript, shellQuote(bin), shellQuote(dir), shellQuote(pidFile(dir, bin)))
 	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 		return "", fmt.Errorf("write the script that guards %s: %w", filepath.Base(bin), err)
 	}
 	return path, nil
 }
+
+// pidFile is where the guard of bin writes the process id of its child.
+func pidFile(dir, bin string) string { return filepath.Join(dir, filepath.Base(bin)+".pid") }
 
 func shellQuote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

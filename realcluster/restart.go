@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -31,6 +35,29 @@ func (c *Cluster) stopAPIServer(ctx context.Context) error {
 		return fmt.Errorf("stop kube-apiserver: %w", err)
 	}
 	return nil
+}
+
+// KillAPIServer ends kube-apiserver as a crash does: connections break and nobody
+// is told. StartAPIServer starts it again. It does nothing if the server is stopped.
+func (c *Cluster) KillAPIServer(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.usable(ctx); err != nil || !c.serving {
+		return err
+	}
+	text, err := os.ReadFile(pidFile(c.dir, "kube-apiserver"))
+	if err != nil {
+		return fmt.Errorf("kill kube-apiserver: %w", err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return fmt.Errorf("kill kube-apiserver: its process id: %w", err)
+	}
+	// Its guard ends by itself then, and the stop sees that.
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		return fmt.Errorf("kill kube-apiserver, process %d: %w", pid, err)
+	}
+	return c.stopAPIServer(ctx)
 }
 
 // StartAPIServer starts kube-apiserver again after StopAPIServer, with the same
