@@ -76,7 +76,7 @@ func podIP(i int) string {
 }
 
 func podSpec(app, node string) corev1.PodSpec {
-	grace, priority, tolerate := int64(30), int32(0), int64(300)
+	grace, priority, tolerate, expires := int64(30), int32(0), int64(300), int64(3607)
 	no := false
 	return corev1.PodSpec{
 		NodeName:                      node,
@@ -96,7 +96,7 @@ func podSpec(app, node string) corev1.PodSpec {
 			{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: app + "-config"}}}},
 			{Name: "cache", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 			{Name: "kube-api-access", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
-				{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{ExpirationSeconds: &tolerate, Path: "token"}},
+				{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{ExpirationSeconds: &expires, Path: "token"}},
 				{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"}, Items: []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}}}},
 			}}}},
 		},
