@@ -304,8 +304,8 @@ func TestRestartCutsConnections(t *testing.T) {
 	})
 }
 
-// C4, K10: compaction takes old states and tokens away, and no watch window.
-func TestK10_Compact(t *testing.T) {
+// C4, K10, K26: compaction takes old states and tokens away, and no watch window.
+func TestK10_K26_Compact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s, _ := twoServers(t)
 		put(t, s, pod("a", "p1"))

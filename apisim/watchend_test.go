@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// W6: a watch that does not read is ended once it is too far behind; what it
+// W6, K24: a watch that does not read is ended once it is too far behind; what it
 // got is a prefix without gaps, and the end is clean.
-func TestSlowWatchIsEnded(t *testing.T) {
+func TestK24_SlowWatchIsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(WithWatchBuffer(50), WithHistory(1000))
 		w := watch(t, s, "/api/v1/pods?watch=1&resourceVersion=100")

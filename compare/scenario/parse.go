@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"informer.example/apisim"
+	"informer.example/reflector"
 )
 
 // Scenario is a story that was read and understood.
@@ -39,6 +40,7 @@ type clientOptions struct {
 	lists        bool // ask for the state in pages
 	page         int64
 	selector     string
+	shard        reflector.Shard
 	verify       time.Duration
 	idle         time.Duration
 	polling      time.Duration
@@ -171,6 +173,10 @@ func (o *clientOptions) set(words []string) (err error) {
 		o.page = int64(n)
 	case "selector":
 		o.selector, err = a.word(0)
+	case "shard":
+		if o.shard.Index, err = a.number(0); err == nil {
+			o.shard.Count, err = a.number(1)
+		}
 	case "verify":
 		o.verify, err = a.duration(0)
 	case "idle":
@@ -180,7 +186,7 @@ func (o *clientOptions) set(words []string) (err error) {
 	case "watch-timeout":
 		o.watchTimeout, err = a.duration(0)
 	default:
-		return fmt.Errorf("unknown; there are lists, page, selector, verify, idle, polling and watch-timeout")
+		return fmt.Errorf("unknown; there are lists, page, selector, shard, verify, idle, polling and watch-timeout")
 	}
 	return err
 }

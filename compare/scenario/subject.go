@@ -67,7 +67,7 @@ func subjectOf[T metav1.Object](r *runner, cfg *rest.Config) (subject, error) {
 	}
 	o := r.scenario.client
 	source, err := reflector.NewHTTPSource(cfg, r.resource(), reflector.SourceOptions[T]{
-		LabelSelector: o.selector, Encoding: encoding,
+		LabelSelector: o.selector, Shard: o.shard, Encoding: encoding,
 	})
 	if err != nil {
 		return nil, err

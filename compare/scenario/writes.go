@@ -2,6 +2,8 @@ package scenario
 
 import (
 	"fmt"
+	"hash/fnv"
+	"math"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -103,7 +105,19 @@ func (r *runner) record(obj runtime.Object, err error) error {
 
 func (r *runner) selects(m metav1.Object) bool {
 	s, err := labels.Parse(r.scenario.client.selector)
-	return err == nil && s.Matches(labels.Set(m.GetLabels()))
+	return err == nil && s.Matches(labels.Set(m.GetLabels())) && r.inShard(m)
+}
+
+// inShard is written apart from the client's own arithmetic: a share of the
+// hash's range, in floating point.
+func (r *runner) inShard(m metav1.Object) bool {
+	shard := r.scenario.client.shard
+	if shard.Count <= 1 {
+		return true
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(m.GetUID())) // never fails
+	return int(math.Ldexp(float64(h.Sum64()), -64)*float64(shard.Count)) == shard.Index
 }
 
 // serverState is what the client should have.
