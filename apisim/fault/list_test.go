@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -164,6 +165,64 @@ func TestCorruptGzip(t *testing.T) {
 		if _, err := unzip(got.body); err == nil || got.err != nil || got.header.Get("Content-Encoding") != "gzip" {
 			t.Errorf("%s: %v, %v, %v", how, err, got.err, got.header)
 		}
+	}
+}
+
+// E6: what was sent stays sent; the Status of the failure stands behind the cut
+// body, and the end is clean.
+func TestE6_StatusBehindCutBody(t *testing.T) {
+	s := newServer(t, 3)
+	whole := get(t, s, "/api/v1/pods", jsonType)
+	s.SetFault(func(*http.Request) fault.Fault { return fault.StatusTail(2, fault.StatusFor(500)) })
+	got := get(t, s, "/api/v1/pods", jsonType)
+	at := bytes.Index(got.body, []byte(`{"kind":"Status"`))
+	if got.err != nil || got.code != 200 || at <= 0 || !bytes.HasPrefix(whole.body, got.body[:at]) {
+		t.Fatalf("%d %v: %s", got.code, got.err, got.body)
+	}
+	var st metav1.Status
+	if err := json.Unmarshal(got.body[at:], &st); err != nil || st.Code != 500 {
+		t.Errorf("the tail is %s: %v", got.body[at:], err)
+	}
+}
+
+// E7: overload, shutdown and panics, as servers write them.
+func TestE7_Refusals(t *testing.T) {
+	const text = "text/plain; charset=utf-8"
+	for _, tt := range []struct {
+		why, media, retryAfter, connection string
+		fault                              fault.Fault
+		code                               int
+	}{
+		{"priority and fairness", text, "1", "", fault.Overloaded(time.Second), 429},
+		{"shutdown", text, "5", "close", fault.Draining(), 429},
+		{"shutdown, a Status", jsonType, "1", "", fault.Refuse(fault.StatusFor(503), time.Second), 503},
+		{"panic", text, "", "", fault.Panicked(), 500},
+	} {
+		s := newServer(t, 1)
+		s.SetFault(func(*http.Request) fault.Fault { return tt.fault })
+		got := get(t, s, "/api/v1/pods", jsonType)
+		h := got.header
+		if got.code != tt.code || h.Get("Content-Type") != tt.media || h.Get("Retry-After") != tt.retryAfter || h.Get("Connection") != tt.connection {
+			t.Errorf("%s: %d %v", tt.why, got.code, h)
+		}
+		if isStatus := bytes.Contains(got.body, []byte(`"kind":"Status"`)); isStatus != (tt.media == jsonType) {
+			t.Errorf("%s: %s", tt.why, got.body)
+		}
+	}
+}
+
+// E8: before the headers a 504 without kind and type, after them a broken end.
+func TestE8_Deadline(t *testing.T) {
+	s := newServer(t, 3)
+	s.SetFault(func(*http.Request) fault.Fault { return fault.DeadlineBeforeHeaders() })
+	got := get(t, s, "/api/v1/pods", jsonType)
+	var st metav1.Status
+	if err := json.Unmarshal(got.body, &st); err != nil || got.code != 504 || st.Code != 504 || st.Kind != "" || st.APIVersion != "" || got.header.Get("Content-Type") != "" {
+		t.Errorf("before: %d %v %s", got.code, got.header, got.body)
+	}
+	s.SetFault(func(*http.Request) fault.Fault { return fault.CutAfter(20) })
+	if got := get(t, s, "/api/v1/pods", jsonType); got.code != 200 || len(got.body) != 20 || !errors.Is(got.err, io.ErrUnexpectedEOF) {
+		t.Errorf("after: %d %v %q", got.code, got.err, got.body)
 	}
 }
 
