@@ -52,20 +52,22 @@ type runner interface {
 type FactoryOption func(*factoryOptions)
 
 type factoryOptions struct {
-	namespace     string
-	labelSelector string
-	fieldSelector string
-	encoding      reflector.Encoding
-	queue         QueueKind
-	maxLag        int
-	resync        time.Duration
-	alwaysDecode  bool
-	reflector     reflector.Options
-	shard         reflector.Shard
-	sharded       bool
-	polling       time.Duration
-	verification  time.Duration
-	logger        *slog.Logger
+	namespace      string
+	labelSelector  string
+	fieldSelector  string
+	encoding       reflector.Encoding
+	queue          QueueKind
+	maxLag         int
+	mutations      MutationPolicy
+	mutationSample int
+	resync         time.Duration
+	alwaysDecode   bool
+	reflector      reflector.Options
+	shard          reflector.Shard
+	sharded        bool
+	polling        time.Duration
+	verification   time.Duration
+	logger         *slog.Logger
 }
 
 // WithNamespace limits the informers to one namespace. Built-in
@@ -203,10 +205,11 @@ func ForResource[T metav1.Object](f *Factory, resource schema.GroupVersionResour
 	wire.PollInterval = cmp.Or(f.opts.polling, wire.PollInterval)
 	wire.VerifyEvery = cmp.Or(f.opts.verification, wire.VerifyEvery)
 	i := New(source, Options[T]{
-		Name:         resource.GroupResource().String(),
-		Resource:     resource.GroupResource(),
-		Queue:        f.opts.queue,
-		MaxLag:       f.opts.maxLag,
+		Name:      resource.GroupResource().String(),
+		Resource:  resource.GroupResource(),
+		Queue:     f.opts.queue,
+		MaxLag:    f.opts.maxLag,
+		Mutations: f.opts.mutations, MutationSample: f.opts.mutationSample,
 		Resync:       f.opts.resync,
 		AlwaysDecode: f.opts.alwaysDecode,
 		Reflector:    wire,
