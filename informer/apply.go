@@ -2,6 +2,7 @@ package informer
 
 import (
 	"context"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -15,12 +16,15 @@ import (
 // that the cost of a commit is shared.
 const chunk = 256
 
-// applier is the apply loop: it takes deltas off the queue, commits them to
-// the store and publishes what changed. It is the store's only writer, and
-// all of it belongs to the one goroutine in run.
+// applier is the apply loop of a part: it takes deltas off the queue, commits
+// them to the store and publishes what changed. It is the only writer of its
+// part's range of the store; the informer's turn keeps several from writing at
+// once. All of it belongs to the one goroutine in run.
 type applier[T metav1.Object] struct {
 	informer *Informer[T]
 	ctx      context.Context // run's
+	part     *part[T]
+	synced   bool // the part's first list has been applied
 	batch    indexer.Batch[T]
 	pending  int    // deltas in batch
 	source   Source // of the deltas in batch
@@ -35,9 +39,12 @@ func (a *applier[T]) run(ctx context.Context) {
 		process = a.applyGrouped
 	}
 	a.ctx = ctx
-	for i.queue.PopBatch(ctx, process) == nil {
-		if !i.hasSynced.Load() && i.queue.HasSynced() {
-			i.markSynced()
+	for a.part.queue.PopBatch(ctx, process) == nil {
+		if !a.synced && a.part.queue.HasSynced() {
+			a.synced = true
+			if i.scope.partSynced(a.part) {
+				i.markSynced()
+			}
 		}
 	}
 }
@@ -92,6 +99,14 @@ func (a *applier[T]) stage(d *deltafifo.Delta[T]) {
 		a.rv = rv
 	}
 	switch d.Type {
+	case deltafifo.Replaced, deltafifo.Added, deltafifo.Updated:
+		if !a.passes(d.Item) {
+			a.batch.DeleteBecause(uint8(Filtered), object.Item[T]{Key: d.Item.Key})
+			a.pending++
+			return
+		}
+	}
+	switch d.Type {
 	case deltafifo.Replaced:
 		a.batch.Set(d.Item)
 	case deltafifo.Added, deltafifo.Updated:
@@ -115,7 +130,10 @@ func (a *applier[T]) flush() error {
 		return nil
 	}
 	i := a.informer
-	result := i.store.Commit(&a.batch, a.rv)
+	i.turn.Lock()
+	defer i.turn.Unlock()
+	result := i.store.Commit(&a.batch, i.scope.version(a.part, a.rv))
+	i.scope.moved(a.part, a.rv)
 	i.waiters.applied(i.reached)
 	a.batch.Reset()
 	a.pending, a.rv = 0, ""
@@ -140,14 +158,29 @@ func (a *applier[T]) publish(s *segment[T]) error {
 	return nil
 }
 
-// replace makes the store equal to a list: one commit, told as the difference
-// between the states before and after (H3).
+// replace makes the part's range of the store equal to a list: one commit,
+// told as the difference between the states before and after (H3).
 func (a *applier[T]) replace(list *deltafifo.List[T]) error {
-	i := a.informer
-	before, after, errs := i.store.ReplaceItems(list.Items, list.Keep, list.ResourceVersion)
+	i, p := a.informer, a.part
+	if i.opts.Keep != nil {
+		list.Items = slices.DeleteFunc(list.Items, func(item object.Item[T]) bool { return !a.passes(item) })
+	}
+	i.turn.Lock()
+	defer i.turn.Unlock()
+	rv := i.scope.version(p, list.ResourceVersion)
+	var before, after *indexer.Snapshot[T]
+	var errs []*indexer.IndexError
+	if p.whole {
+		before, after, errs = i.store.ReplaceItems(list.Items, list.Keep, rv)
+	} else {
+		before, after, errs = i.store.ReplaceNamespace(p.namespace, list.Items, list.Keep, rv)
+	}
+	i.scope.moved(p, list.ResourceVersion)
 	i.waiters.applied(i.reached)
 	i.reportIndexErrors(errs)
-	a.countDrift(before, after)
+	if p.whole { // several namespaces share one version, which says less
+		a.countDrift(before, after)
+	}
 	if d := i.hub.detector; d != nil {
 		for c := range indexer.Diff(before, after) {
 			d.committed([]indexer.Change[T]{c})
@@ -174,8 +207,18 @@ func (a *applier[T]) countDrift(before, after *indexer.Snapshot[T]) {
 	}
 }
 
+// passes reports whether an object is to be in the store.
+func (a *applier[T]) passes(item object.Item[T]) bool {
+	keep := a.informer.opts.Keep
+	if keep == nil || keep(item.Object) {
+		return true
+	}
+	a.informer.filtered.Add(1)
+	return false
+}
+
 func (a *applier[T]) listSource() Source {
-	if a.informer.hasSynced.Load() {
+	if a.synced {
 		return FromRelist
 	}
 	return FromList

@@ -48,7 +48,8 @@
 //     objects that are the same version as before are not told.
 //   - H4 The calls of one handler never overlap, and those about one key come
 //     in the server's order. Live events about different keys come in the
-//     server's order too, except through a DeltaFIFO, which groups them by key.
+//     server's order too, except through a DeltaFIFO, which groups them by key, and
+//     except across the namespaces of a set, each of which is watched by itself.
 //     Lists and differences come in the order of keys.
 //   - H5 An object that was deleted and made anew under the same name is told
 //     as Deleted, then Added, also when a list finds it. Where one list or one
@@ -63,6 +64,8 @@
 //     the informer is left.
 //   - H9 When a handler is told an event, the store is at that state or a
 //     later one.
+//   - H10 A namespace that is added, removed, relisted or failing changes
+//     nothing of what the store holds of the others.
 //
 // # Not promised
 //

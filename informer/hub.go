@@ -28,6 +28,7 @@ type hub[T metav1.Object] struct {
 	logger   *slog.Logger
 	detector *detector[T] // nil: off
 	epoch    time.Time
+	covers   func(namespace string) bool // is it in the informer's scope? Set once; nil: yes
 
 	tasks    sync.WaitGroup // the handler goroutines and the watchdog; Add only under mu and not once stopped
 	segments atomic.Uint64  // counts what was published, for those who must know it without mu

@@ -96,7 +96,7 @@ func (h *hub[T]) pick(r *Registration[T]) (task[T], bool) {
 			h.begin(r, s.end-s.events(), s.events(), s.at)
 			t := task[T]{seq: r.taken, source: s.source, changes: s.changes, initial: !r.isSynced}
 			if s.isList() {
-				t.diff = indexer.Diff(s.before, s.after)
+				t.diff = because(s.reason, indexer.Diff(s.before, s.after))
 			}
 			return t, true
 		}

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"informer.example/deltafifo"
 	"informer.example/indexer"
 	"informer.example/object"
 	"informer.example/reflector"
@@ -22,28 +21,39 @@ import (
 // handlers what changes in it. All methods may be called at any time, by any
 // number of goroutines, before, during and after Run.
 type Informer[T metav1.Object] struct {
-	opts      Options[T]
-	store     *indexer.Indexer[T]
-	queue     deltafifo.Queue[T]
-	hub       *hub[T]
-	reflector *reflector.Reflector[T]
-	waiters   versionWaiters
+	opts    Options[T]
+	store   *indexer.Indexer[T]
+	hub     *hub[T]
+	scope   scope[T]
+	waiters versionWaiters
 
-	hasRun    atomic.Bool
-	hasSynced atomic.Bool
-	synced    chan struct{} // closed when hasSynced turns true
-	stopping  chan struct{} // closed when Run begins to end
-	stopped   chan struct{} // closed when Run is about to return
-	failure   error         // why Run ended, if not by its context; set before stopped is closed
+	// turn makes a commit to the store and its entry in the log one step, where
+	// there are several apply loops. Only they take it, and a namespace that
+	// leaves. Index functions run while it is held, as they hold up the one
+	// loop where there is one; no method of the informer waits for it.
+	turn sync.Mutex
+
+	hasRun   atomic.Bool
+	synced   chan struct{} // closed when all that there was has synced for the first time
+	stopping chan struct{} // closed when Run begins to end
+	stopped  chan struct{} // closed when Run is about to return
+	failure  error         // why Run ended, if not by its context; set before stopped is closed
 
 	end         context.CancelCauseFunc // ends Run; set by Run
 	stale       atomic.Uint64
 	drift       atomic.Uint64
+	filtered    atomic.Uint64
 	indexErrors atomic.Uint64
 }
 
 // New makes an informer that reads from source. It does nothing until Run.
 func New[T metav1.Object](source reflector.Source[T], opts Options[T]) *Informer[T] {
+	i := newInformer(opts)
+	i.scope.parts = []*part[T]{i.newPart("", true, source)}
+	return i
+}
+
+func newInformer[T metav1.Object](opts Options[T]) *Informer[T] {
 	if opts.Name == "" {
 		opts.Name = reflect.TypeFor[T]().String()
 	}
@@ -72,15 +82,6 @@ func New[T metav1.Object](source reflector.Source[T], opts Options[T]) *Informer
 		stopping: make(chan struct{}),
 		stopped:  make(chan struct{}),
 	}
-	switch opts.Queue {
-	case DeltaFIFO:
-		i.queue = deltafifo.NewDeltaFIFO(deltafifo.Options[T]{MaxDepth: opts.QueueDepth, KnownObjects: stored[T]{i.store}})
-	default:
-		i.queue = deltafifo.NewInOrder(deltafifo.Options[T]{MaxDepth: opts.QueueDepth})
-	}
-	if r, ok := source.(reflector.Reuser[T]); ok && !opts.AlwaysDecode && opts.KeyFunc == nil {
-		source = r.Reusing(i.beginReuse)
-	}
 	i.hub = newHub(i.store, opts.Name, opts.Logger)
 	switch opts.Mutations {
 	case ReportMutations:
@@ -88,7 +89,7 @@ func New[T metav1.Object](source reflector.Source[T], opts Options[T]) *Informer
 	case FailOnMutations:
 		i.hub.detector = newDetector[T](opts.Name, opts.MutationSample, opts.Logger, i.fail)
 	}
-	i.reflector = reflector.New(source, sink[T]{i.queue}, opts.Reflector)
+	i.hub.covers = i.scope.covers
 	return i
 }
 
@@ -99,7 +100,8 @@ func New[T metav1.Object](source reflector.Source[T], opts Options[T]) *Informer
 // Run returns nil when ctx ended it, [ErrAlreadyRun] on a second call,
 // [ErrCutShort] when one of the user's functions did, a [*MutationError] under
 // [FailOnMutations], and the error that made going on pointless if the
-// reflector is set to fail fast.
+// reflector is set to fail fast. What ends one of several namespaces doesn't
+// end Run: it stands in Status.
 func (i *Informer[T]) Run(parent context.Context) (err error) {
 	if i.hasRun.Swap(true) {
 		return ErrAlreadyRun
@@ -113,16 +115,11 @@ func (i *Informer[T]) Run(parent context.Context) (err error) {
 		loops.Go(func() { d.run(ctx) })
 	}
 	loops.Go(func() { <-ctx.Done(); close(i.stopping) })
-	loops.Go(func() {
-		defer cancel() // without it nothing is applied any more
-		(&applier[T]{informer: i}).run(ctx)
-	})
 	// Deferred, so that a user's function that ends the goroutine leaves
 	// nobody waiting.
 	defer func() {
 		p := recover()
 		cancel()
-		i.queue.Close()
 		if p != nil {
 			// A function of the user panicked. The process is to die of it now, and
 			// not when the handlers have returned. The frames of the panic are
@@ -144,7 +141,7 @@ func (i *Informer[T]) Run(parent context.Context) (err error) {
 		i.failure = err
 		close(i.stopped)
 	}()
-	return i.reflector.Run(ctx)
+	return i.scope.follow(ctx, i)
 }
 
 // fail ends Run with an error.
@@ -207,50 +204,44 @@ func (i *Informer[T]) GetIndexer() indexer.Reader[T] { return i.store }
 // Snapshot returns the state of the store as it is now. It never changes.
 func (i *Informer[T]) Snapshot() *indexer.Snapshot[T] { return i.store.Snapshot() }
 
-// HasSynced reports whether the first list has been applied to the store.
+// HasSynced reports whether the first list has been applied to the store; with
+// several namespaces, those of all that are in the scope at this moment. So it
+// turns false again when one is added, and a removed one doesn't count.
 // Handlers may still be at it: ask their registrations.
-func (i *Informer[T]) HasSynced() bool { return i.hasSynced.Load() }
+func (i *Informer[T]) HasSynced() bool {
+	i.scope.mu.Lock()
+	defer i.scope.mu.Unlock()
+	return i.scope.all
+}
 
-// Synced is closed when HasSynced turns true.
+// Synced is closed when HasSynced turns true for the first time.
 func (i *Informer[T]) Synced() <-chan struct{} { return i.synced }
 
-// WaitForSync returns nil once the informer has synced. When ctx ends first,
-// or Run does, it returns a [*NotSyncedError] that says what the informer was
-// doing instead.
+// WaitForSync returns nil once the informer has synced (see HasSynced). When
+// ctx ends first, or Run does, it returns a [*NotSyncedError] that says what
+// the informer was doing instead, and which namespaces are missing. It doesn't
+// wait for a namespace whose reflector has ended with an error.
 func (i *Informer[T]) WaitForSync(ctx context.Context) error {
-	select {
-	case <-i.synced:
-		return nil
-	default:
-	}
-	select {
-	case <-i.synced:
-		return nil
-	case <-ctx.Done():
-		return &NotSyncedError{Status: i.Status(), Err: context.Cause(ctx)}
-	case <-i.stopped:
-		err := i.failure
-		if err == nil {
-			err = ErrStopped
-		}
+	if err := i.waitForSync(ctx); err != nil {
 		return &NotSyncedError{Status: i.Status(), Err: err}
 	}
+	return nil
 }
 
 // Status describes the informer at this moment.
 func (i *Informer[T]) Status() Status {
-	return Status{
-		Status:       i.reflector.Status(),
+	st := Status{
 		Name:         i.opts.Name,
-		Synced:       i.HasSynced(),
 		Objects:      i.store.Len(),
-		QueueDepth:   i.queue.Depth(),
 		StoreVersion: i.store.ResourceVersion(),
 		IndexErrors:  i.indexErrors.Load(),
 		Stale:        i.stale.Load(),
 		Drift:        i.drift.Load(),
+		Filtered:     i.filtered.Load(),
 		Handlers:     i.hub.status(),
 	}
+	i.scope.status(&st)
+	return st
 }
 
 // LastSyncResourceVersion is the resourceVersion up to which the store has
@@ -296,7 +287,6 @@ func (i *Informer[T]) Events(ctx context.Context, opts ...HandlerOption) iter.Se
 }
 
 func (i *Informer[T]) markSynced() {
-	i.hasSynced.Store(true)
 	i.hub.markSynced()
 	close(i.synced)
 }
@@ -319,12 +309,26 @@ func (i *Informer[T]) beginReuse() reflector.Stored[T] {
 	return i.store.Item
 }
 
-// stored is the store as the DeltaFIFO asks it.
-type stored[T metav1.Object] struct{ *indexer.Indexer[T] }
+// stored is a part's range of the store as its DeltaFIFO asks it.
+type stored[T metav1.Object] struct {
+	*indexer.Indexer[T]
+	part *part[T]
+}
+
+func (s stored[T]) Item(key object.Key) (object.Item[T], bool) {
+	if !s.part.covers(key) {
+		return object.Item[T]{}, false
+	}
+	return s.Indexer.Item(key)
+}
 
 func (s stored[T]) Keys() iter.Seq[object.Key] {
 	return func(yield func(object.Key) bool) {
-		for key := range s.Snapshot().All() {
+		objects := s.Snapshot().All()
+		if !s.part.whole {
+			objects = s.Snapshot().Namespace(s.part.namespace)
+		}
+		for key := range objects {
 			if !yield(key) {
 				return
 			}

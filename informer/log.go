@@ -1,6 +1,7 @@
 package informer
 
 import (
+	"iter"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +21,7 @@ type segment[T metav1.Object] struct {
 
 	changes       []indexer.Change[T]
 	before, after *indexer.Snapshot[T] // a relist; changes is then unused
+	reason        DeleteReason         // of the deletions in a relist
 
 	at   time.Duration // when it was published, by the hub's clock
 	end  uint64        // events logged up to and with this segment; a relist counts as one
@@ -35,4 +37,21 @@ func (s *segment[T]) events() uint64 {
 		return 1
 	}
 	return uint64(len(s.changes))
+}
+
+// because gives the deletions among changes a reason.
+func because[T metav1.Object](reason DeleteReason, changes iter.Seq[indexer.Change[T]]) iter.Seq[indexer.Change[T]] {
+	if reason == Gone {
+		return changes
+	}
+	return func(yield func(indexer.Change[T]) bool) {
+		for c := range changes {
+			if c.Type == indexer.Deleted {
+				c.Cause = uint8(reason)
+			}
+			if !yield(c) {
+				return
+			}
+		}
+	}
 }

@@ -45,6 +45,13 @@ type Options[T metav1.Object] struct {
 	Indexers indexer.Indexers[T]
 	// KeyFunc must be the one of the source. Default: object.KeyOf.
 	KeyFunc object.KeyFunc[T]
+	// Keep says which objects are to be in the store; nil is all. Those that
+	// don't pass are as if they weren't there: an update after which an object
+	// doesn't pass any more is told as Deleted, with [Filtered] as the reason
+	// and the last state that passed. It is called once for each object
+	// received, after the source's transform, and with several namespaces by
+	// several goroutines. It must depend on the object alone and not change it.
+	Keep func(T) bool
 	// Queue is InOrder unless set.
 	Queue QueueKind
 	// QueueDepth bounds the queue, in deltas. When it is full the reflector

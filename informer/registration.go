@@ -183,6 +183,10 @@ func (r *Registration[T]) tell(t task[T]) bool {
 }
 
 func (r *Registration[T]) change(t *task[T], c indexer.Change[T]) bool {
+	if c.Type == indexer.Deleted && c.Cause == 0 && c.Final == nil && r.hub.covers != nil && !r.hub.covers(c.Old.Key.Namespace) {
+		// The handler was behind when the namespace was removed.
+		c.Cause = uint8(OutOfScope)
+	}
 	subject := c.New
 	if subject == nil {
 		subject = c.Old

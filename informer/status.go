@@ -42,9 +42,30 @@ type Status struct {
 	Stale        uint64 // received objects that were not newer than the stored ones
 	// Drift counts the objects that a list showed otherwise than the store
 	// although both stand for the same resourceVersion: what no event told of.
-	// It has been put right. See WithVerification. Only the InOrder queue counts.
+	// It has been put right. See WithVerification. Only the InOrder queue counts,
+	// and not over a set of namespaces.
 	Drift    uint64
+	Filtered uint64 // received objects that didn't pass Options.Keep
 	Handlers []HandlerStatus
+
+	// Namespaces has an entry for each namespace, in order, if the informer is
+	// over a set of them. The reflector's part above is then a summary: the
+	// phase of the one that is worst off, the lowest ResourceVersion, the
+	// earliest LastHeard and FreshAt, one of the errors, and sums of the counts.
+	Namespaces []NamespaceStatus
+}
+
+// NamespaceStatus is how far one namespace of several has come.
+type NamespaceStatus struct {
+	Namespace string
+	Synced    bool
+	// Err is why nothing more comes from the namespace, until it is removed
+	// and added again: the reflector was set to fail fast, or a function of the
+	// user ended its goroutine. Nil while it works, if with errors.
+	Err error
+
+	reflector.Status
+	QueueDepth int
 }
 
 // NotSyncedError says why an informer has not synced. It wraps the cause (the
@@ -57,27 +78,61 @@ type NotSyncedError struct {
 
 func (e *NotSyncedError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: not synced: %v; phase %s", e.Status.Name, e.Err, e.Status.Phase)
-	if !e.Status.Since.IsZero() {
-		fmt.Fprintf(&b, " since %s", e.Status.Since.Format("15:04:05"))
+	fmt.Fprintf(&b, "%s: not synced: %v", e.Status.Name, e.Err)
+	if len(e.Status.Namespaces) == 0 {
+		describe(&b, e.Status.Status)
+		return b.String()
 	}
-	if e.Status.Attempts > 0 {
-		fmt.Fprintf(&b, ", %d failed attempts since %s", e.Status.Attempts, e.Status.FailingSince.Format("15:04:05"))
-	}
-	switch {
-	case e.Status.LastError != nil:
-		fmt.Fprintf(&b, ", last error: %v", e.Status.LastError)
-	case e.Status.Phase == reflector.Idle:
-		b.WriteString("; was Run (or Factory.Start) called?")
+	missing := 0
+	for _, ns := range e.Status.Namespaces {
+		switch {
+		case ns.Synced:
+			continue
+		case missing == maxNamed:
+			b.WriteString("; and others")
+			return b.String()
+		}
+		missing++
+		fmt.Fprintf(&b, "; namespace %s", ns.Namespace)
+		describe(&b, ns.Status)
 	}
 	return b.String()
 }
 
-// Unwrap returns the cause and, so that apierrors.IsForbidden and the like
-// find it, the last error of the server.
-func (e *NotSyncedError) Unwrap() []error {
-	if e.Status.LastError == nil {
-		return []error{e.Err}
+// maxNamed is how many namespaces an error names.
+const maxNamed = 10
+
+// describe says what a reflector is doing instead of having synced.
+func describe(b *strings.Builder, st reflector.Status) {
+	fmt.Fprintf(b, "; phase %s", st.Phase)
+	if !st.Since.IsZero() {
+		fmt.Fprintf(b, " since %s", st.Since.Format("15:04:05"))
 	}
-	return []error{e.Err, e.Status.LastError}
+	if st.Attempts > 0 {
+		fmt.Fprintf(b, ", %d failed attempts since %s", st.Attempts, st.FailingSince.Format("15:04:05"))
+	}
+	switch {
+	case st.LastError != nil:
+		fmt.Fprintf(b, ", last error: %v", st.LastError)
+	case st.Phase == reflector.Idle:
+		b.WriteString("; was Run (or Factory.Start) called?")
+	}
+}
+
+// Unwrap returns the cause and, so that apierrors.IsForbidden and the like
+// find them, the last errors of the server.
+func (e *NotSyncedError) Unwrap() []error {
+	errs := []error{e.Err}
+	if len(e.Status.Namespaces) == 0 {
+		if e.Status.LastError != nil {
+			errs = append(errs, e.Status.LastError)
+		}
+		return errs
+	}
+	for _, ns := range e.Status.Namespaces {
+		if !ns.Synced && ns.LastError != nil {
+			errs = append(errs, ns.LastError)
+		}
+	}
+	return errs
 }

@@ -44,6 +44,9 @@ const (
 	// FromResync: nothing changed; the store is replayed to a handler that
 	// asked for it. Old and New are the same object.
 	FromResync
+	// FromScope: nothing changed on the server; the informer's set of
+	// namespaces did, and the object is not in it any more.
+	FromScope
 )
 
 func (s Source) String() string {
@@ -56,6 +59,8 @@ func (s Source) String() string {
 		return "relist"
 	case FromResync:
 		return "resync"
+	case FromScope:
+		return "scope"
 	}
 	return "unknown"
 }

@@ -84,7 +84,7 @@ func (i *Informer[T]) GetAtLeast(ctx context.Context, key object.Key, rv string)
 // reached reports whether the store has applied a version. An error means that
 // waiting is pointless. Equal versions need no order.
 func (i *Informer[T]) reached(rv string) (bool, error) {
-	have := i.store.ResourceVersion()
+	have := i.scope.reached(i.store.ResourceVersion())
 	switch {
 	case object.UsableVersion(have) && have == rv:
 		return true, nil
