@@ -28,13 +28,24 @@ func (ix *Indexer[T]) newIndexes(indexers Indexers[T]) []*index[T] {
 // function is nil. [IndexErrors] mean that all were added, and which objects
 // they don't hold because a function failed.
 func (ix *Indexer[T]) AddIndexers(indexers Indexers[T]) error {
+	return ix.addIndexers(indexers, nil)
+}
+
+// addIndexers is AddIndexers; answers, by name, are what index.answers says.
+func (ix *Indexer[T]) addIndexers(indexers Indexers[T], answers map[string]string) error {
 	if len(indexers) == 0 {
 		return nil
 	}
-	mine, from, err := ix.register(indexers)
+	mine, from, err := ix.register(indexers, answers)
 	if err != nil {
 		return err
 	}
+	done := false
+	defer func() {
+		if !done { // an index function ended the goroutine
+			ix.withdraw(mine)
+		}
+	}()
 	// From here on writers keep the new indexes up to date for whatever they
 	// store. What was there before comes from the snapshot, except what a
 	// writer has replaced in the meantime.
@@ -72,6 +83,7 @@ func (ix *Indexer[T]) AddIndexers(indexers Indexers[T]) error {
 		}
 	}
 	flush()
+	done = true
 	if err := ix.publish(mine); err != nil {
 		return err
 	}
@@ -79,7 +91,7 @@ func (ix *Indexer[T]) AddIndexers(indexers Indexers[T]) error {
 }
 
 // register puts new indexes in force for writers, and returns the state before.
-func (ix *Indexer[T]) register(indexers Indexers[T]) ([]*index[T], *Snapshot[T], error) {
+func (ix *Indexer[T]) register(indexers Indexers[T], answers map[string]string) ([]*index[T], *Snapshot[T], error) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	set := ix.set.Load()
@@ -92,6 +104,9 @@ func (ix *Indexer[T]) register(indexers Indexers[T]) ([]*index[T], *Snapshot[T],
 		}
 	}
 	mine := ix.newIndexes(indexers)
+	for _, x := range mine {
+		x.answers = answers[x.name]
+	}
 	ix.set.Store(set.with(mine, set.generation+1))
 	return mine, ix.snapshotLocked(), nil
 }
@@ -112,6 +127,14 @@ func (ix *Indexer[T]) publish(mine []*index[T]) error {
 	}
 	ix.cached.Store(nil) // it lacks them
 	return nil
+}
+
+// withdraw takes back indexes that will never be published.
+func (ix *Indexer[T]) withdraw(mine []*index[T]) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	set := ix.set.Load()
+	ix.set.Store(set.without(mine, set.generation+1))
 }
 
 // RemoveIndexer removes an index. Snapshots taken before keep it.

@@ -32,8 +32,14 @@ func (e *entry[T]) sharesValues(other *entry[T]) bool {
 
 type value struct {
 	index uint32
-	value string
+	// failed stands alone in the place of the values: the index function failed,
+	// and the index lacks the object.
+	failed bool
+	value  string
 }
+
+// failed reports whether values of one index say that its function failed.
+func failed(list []value) bool { return len(list) == 1 && list[0].failed }
 
 // of returns those of the values that are in one index.
 func of(list []value, index uint32) []value {

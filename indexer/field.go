@@ -12,7 +12,7 @@ import (
 // [CompileField]; safe for concurrent use.
 type Field[T metav1.Object] struct {
 	path string
-	read func(obj T) ([]string, error)
+	read func(obj T, dst []string) ([]string, error)
 }
 
 // schemaless is an object whose schema is not known to the program, such as
@@ -42,12 +42,12 @@ func CompileField[T metav1.Object](path string) (Field[T], error) {
 		return fail(err)
 	}
 	if typ.Implements(reflect.TypeFor[schemaless]()) {
-		return Field[T]{path, func(obj T) ([]string, error) {
+		return Field[T]{path, func(obj T, dst []string) ([]string, error) {
 			if isNil(obj) {
-				return nil, nil
+				return dst, nil
 			}
 			u, _ := any(obj).(schemaless)
-			vals, err := walkContent(u.UnstructuredContent(), steps, 0, nil)
+			vals, err := walkContent(u.UnstructuredContent(), steps, 0, dst)
 			return vals, complete(err, typ, path)
 		}}, nil
 	}
@@ -58,8 +58,8 @@ func CompileField[T metav1.Object](path string) (Field[T], error) {
 	if err != nil {
 		return fail(err)
 	}
-	return Field[T]{path, func(obj T) ([]string, error) {
-		vals, err := typed.read(reflect.ValueOf(obj), typed.ways, nil)
+	return Field[T]{path, func(obj T, dst []string) ([]string, error) {
+		vals, err := typed.read(reflect.ValueOf(obj), typed.ways, dst)
 		return vals, complete(err, typ, path)
 	}}, nil
 }
@@ -71,11 +71,15 @@ func (f Field[T]) Path() string { return f.path }
 // would write it, without quotes. A path that ends in nothing has no values:
 // nil pointers, missing keys, empty lists, and empty strings, which can't be
 // told from strings that were not set.
-func (f Field[T]) Values(obj T) ([]string, error) {
+func (f Field[T]) Values(obj T) ([]string, error) { return f.AppendValues(nil, obj) }
+
+// AppendValues appends to dst what Values returns. With room in dst, reading a
+// string allocates nothing.
+func (f Field[T]) AppendValues(dst []string, obj T) ([]string, error) {
 	if f.read == nil {
 		return nil, &FieldError{Type: reflect.TypeFor[T]().String(), Reason: "the field was not made by CompileField"}
 	}
-	return f.read(obj)
+	return f.read(obj, dst)
 }
 
 // FieldError says why a path leads nowhere.

@@ -15,9 +15,15 @@ type index[T metav1.Object] struct {
 	id   uint32 // never used again, so values of a removed index are never taken for another's
 	name string
 	fn   IndexFunc[T]
-	born uint32 // generation of the first set that has it
+	// answers is the condition of a selector that the index answers, if it was
+	// made for one: see fieldAnswer and labelAnswer.
+	answers string
+	born    uint32 // generation of the first set that has it
 
 	tree tree[posting[T]]
+	// left counts the stored objects that the index lacks because its function
+	// failed for them.
+	left int
 	// early holds the values of entries older than the index, which can't
 	// remember them themselves. An entry that is replaced leaves it.
 	early map[object.Key][]value
@@ -95,11 +101,12 @@ func appendValues[T metav1.Object](list []*index[T], item *object.Item[T], dst [
 		vals, err := callIndexFunc(x.fn, item.Object)
 		if err != nil {
 			errs = append(errs, &IndexError{Index: x.name, Key: item.Key, Err: err})
+			dst = append(dst, value{index: x.id, failed: true})
 			continue
 		}
 		from := len(dst)
 		for _, v := range vals {
-			dst = append(dst, value{x.id, v})
+			dst = append(dst, value{index: x.id, value: v})
 		}
 		if mine := dst[from:]; len(mine) > 1 {
 			slices.SortFunc(mine, func(a, b value) int { return cmp.Compare(a.value, b.value) })
@@ -137,6 +144,14 @@ func (x *index[T]) remembered(e *entry[T]) []value {
 // move makes the index hold one slot under other values than before. Both lists
 // are in order.
 func (x *index[T]) move(s *slot[T], before, after []value) {
+	if failed(before) {
+		x.left--
+		before = nil
+	}
+	if failed(after) {
+		x.left++
+		after = nil
+	}
 	for len(before) > 0 || len(after) > 0 {
 		switch {
 		case len(after) == 0 || len(before) > 0 && before[0].value < after[0].value:
@@ -196,6 +211,10 @@ func (ix *Indexer[T]) index(entries []*entry[T]) {
 		all = all[:0]
 		for _, e := range entries {
 			for _, v := range of(e.vals, x.id) {
+				if v.failed {
+					x.left++
+					continue
+				}
 				all = append(all, posting[T]{v.value, e.slot})
 			}
 		}

@@ -143,7 +143,9 @@ func (ix *Indexer[T]) snapshotLocked() *Snapshot[T] {
 	s.indexes = make([]indexView[T], 0, len(set.list))
 	for _, x := range set.list {
 		if x.ready {
-			s.indexes = append(s.indexes, indexView[T]{name: x.name, fn: x.fn, view: x.tree.snapshot()})
+			s.indexes = append(s.indexes, indexView[T]{
+				id: x.id, name: x.name, fn: x.fn, answers: x.answers, born: x.born, left: x.left, view: x.tree.snapshot(),
+			})
 		}
 	}
 	ix.cached.Store(s)

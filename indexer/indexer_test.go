@@ -80,18 +80,24 @@ func checkInvariants(t testing.TB, ix *Indexer[*obj]) {
 	for _, x := range set.list {
 		checkTree(t, x.tree.view)
 		want := map[posting[*obj]]bool{}
-		early := 0
+		early, left := 0, 0
 		for _, e := range entries {
-			vals, _ := callIndexFunc(x.fn, e.item.Object)
+			vals, err := callIndexFunc(x.fn, e.item.Object)
+			if err != nil {
+				left++
+			}
 			if o := e.item.Object; x.name == "tags" && (o.Fails || o.Panics) {
 				vals = nil
 			}
 			for _, v := range vals {
 				want[posting[*obj]{v, e.slot}] = true
 			}
-			if len(vals) > 0 && e.generation < x.born {
+			if (len(vals) > 0 || err != nil) && e.generation < x.born {
 				early++
 			}
+		}
+		if x.left != left {
+			t.Fatalf("index %s counts %d objects that it lacks, want %d", x.name, x.left, left)
 		}
 		if len(x.early) != early {
 			t.Fatalf("index %s remembers %d early objects, want %d", x.name, len(x.early), early)

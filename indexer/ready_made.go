@@ -23,7 +23,8 @@ func KeyIndex[T metav1.Object]() IndexFunc[T] {
 
 // FieldIndex indexes by every value that [Field.Values] finds at a path, such
 // as "status.podIP". A path that T doesn't have is a [*FieldError]. For a path
-// that stands in the source, put [Must] around it.
+// that stands in the source, put [Must] around it. For an index that field
+// selectors use by themselves, see [Indexer.AddFieldIndexes].
 func FieldIndex[T metav1.Object](path string) (IndexFunc[T], error) {
 	f, err := CompileField[T](path)
 	if err != nil {

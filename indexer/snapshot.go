@@ -32,9 +32,13 @@ type contents[T metav1.Object] struct {
 }
 
 type indexView[T metav1.Object] struct {
-	name string
-	fn   IndexFunc[T]
-	view view[posting[T]]
+	id      uint32
+	name    string
+	fn      IndexFunc[T]
+	answers string
+	born    uint32
+	left    int
+	view    view[posting[T]]
 }
 
 var _ Reader[metav1.Object] = (*Snapshot[metav1.Object])(nil)

@@ -194,6 +194,19 @@ func (i *Informer[T]) AddIndexers(indexers indexer.Indexers[T]) error {
 	return i.store.AddIndexers(indexers)
 }
 
+// AddFieldIndexes adds an index for each field path, under the name of the path.
+// Lists with field selectors use it by themselves. It may be called at any time,
+// and again for the same path. A path that T doesn't have is a
+// [*indexer.FieldError].
+func (i *Informer[T]) AddFieldIndexes(paths ...string) error {
+	return i.store.AddFieldIndexes(paths...)
+}
+
+// AddLabelIndexes is AddFieldIndexes for labels and label selectors.
+func (i *Informer[T]) AddLabelIndexes(labels ...string) error {
+	return i.store.AddLabelIndexes(labels...)
+}
+
 // RemoveIndexer removes an index.
 func (i *Informer[T]) RemoveIndexer(name string) error { return i.store.RemoveIndexer(name) }
 

@@ -5,10 +5,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/selection"
 
 	"informer.example/indexer"
 	"informer.example/object"
@@ -19,6 +16,8 @@ import (
 // order. The objects are the store's own: copy one before changing it.
 type Lister[T metav1.Object] struct {
 	store    *indexer.Indexer[T]
+	at       *indexer.Snapshot[T] // nil: the present
+	ownKeys  bool                 // a KeyFunc of the user's
 	resource schema.GroupResource // for NotFound
 }
 
@@ -30,14 +29,36 @@ type NamespaceLister[T metav1.Object] struct {
 
 // Lister returns a lister over the informer's store.
 func (i *Informer[T]) Lister() Lister[T] {
-	return Lister[T]{store: i.store, resource: i.opts.Resource}
+	return Lister[T]{store: i.store, ownKeys: i.opts.KeyFunc != nil, resource: i.opts.Resource}
 }
 
-// List returns the objects that the options select: LabelSelector, and
-// FieldSelector with any field path of T, as in
-// "status.phase=Running,spec.nodeName!=node-1". A path through a list or a
-// map holds when one of its values does. Options that ask for anything else
-// are a [*ListOptionsError]: they are not silently dropped.
+// At returns a lister that answers everything from one snapshot of this
+// informer, so that all its answers agree with each other, pages too.
+func (l Lister[T]) At(s *indexer.Snapshot[T]) Lister[T] {
+	l.at = s
+	return l
+}
+
+// List returns the objects that the options select, nil if there are none.
+//
+//   - LabelSelector with all its operators.
+//   - FieldSelector with any field path of T, as in
+//     "status.phase=Running,spec.nodeName!=node-1". A path through a list or a
+//     map holds when one of its values does, and "!=" when none does. Paths are
+//     those of [indexer.CompileField].
+//   - Limit returns the first so many. Who wants the rest too asks [Lister.Page],
+//     which has the token for Continue.
+//   - ResourceVersion: "" and "0" are the present. Any other version is the least
+//     that will do: [ErrBehind] if the store is older, since a list does not wait.
+//     With ResourceVersionMatch "Exact" it must be the store's own.
+//
+// A condition that an index was added for ([Informer.AddFieldIndexes],
+// [Informer.AddLabelIndexes]) is answered from it, several from the smallest;
+// [Lister.Explain] says how. The result is the same without.
+//
+// A selector that can't be read, a field that T or one of the objects doesn't
+// have, and options that ask for anything else are a [*ListOptionsError]: they are
+// not silently dropped. TimeoutSeconds and AllowWatchBookmarks mean nothing here.
 func (l Lister[T]) List(opts metav1.ListOptions) ([]T, error) {
 	return l.list("", opts)
 }
@@ -45,7 +66,11 @@ func (l Lister[T]) List(opts metav1.ListOptions) ([]T, error) {
 // Get returns an object by its key. If there is none, the error is one that
 // apierrors.IsNotFound knows, with the resource and name that a server's has.
 func (l Lister[T]) Get(key object.Key) (T, error) {
-	item, ok := l.store.Item(key)
+	read := l.store.Item
+	if l.at != nil {
+		read = l.at.Item
+	}
+	item, ok := read(key)
 	if !ok {
 		err := apierrors.NewNotFound(l.resource, key.Name)
 		err.ErrStatus.Message = fmt.Sprintf("%s %q not found", l.resource, key)
@@ -70,81 +95,8 @@ func (l NamespaceLister[T]) Get(name string) (T, error) {
 }
 
 func (l Lister[T]) list(namespace string, opts metav1.ListOptions) ([]T, error) {
-	match, err := compileSelector[T](opts)
-	if err != nil {
-		return nil, err
-	}
-	snapshot := l.store.Snapshot()
-	objects := snapshot.All()
-	if namespace != "" {
-		objects = snapshot.Namespace(namespace)
-	}
-	var out []T
-	for _, obj := range objects {
-		ok, err := match(obj)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			out = append(out, obj)
-		}
-	}
-	return out, nil
-}
-
-// compileSelector turns the options' selectors into one test.
-func compileSelector[T metav1.Object](opts metav1.ListOptions) (func(T) (bool, error), error) {
-	if err := checkListOptions(opts); err != nil {
-		return nil, err
-	}
-	labelSelector, err := labels.Parse(opts.LabelSelector)
-	if err != nil {
-		return nil, &ListOptionsError{Option: "LabelSelector", Value: opts.LabelSelector, Err: err}
-	}
-	fieldSelector, err := fields.ParseSelector(opts.FieldSelector)
-	if err != nil {
-		return nil, &ListOptionsError{Option: "FieldSelector", Value: opts.FieldSelector, Err: err}
-	}
-	var terms []fieldTerm[T]
-	for _, req := range fieldSelector.Requirements() {
-		field, err := indexer.CompileField[T](req.Field)
-		if err != nil {
-			return nil, &ListOptionsError{Option: "FieldSelector", Value: opts.FieldSelector, Err: err}
-		}
-		terms = append(terms, fieldTerm[T]{field, req.Value, req.Operator != selection.NotEquals})
-	}
-	return func(obj T) (bool, error) {
-		if !labelSelector.Empty() && !labelSelector.Matches(labels.Set(obj.GetLabels())) {
-			return false, nil
-		}
-		for _, term := range terms {
-			if ok, err := term.matches(obj); !ok || err != nil {
-				return false, err
-			}
-		}
-		return true, nil
-	}, nil
-}
-
-// fieldTerm is one condition of a field selector.
-type fieldTerm[T metav1.Object] struct {
-	field indexer.Field[T]
-	value string
-	equal bool // or not equal
-}
-
-// matches treats a field that is absent as the empty string, as the API
-// server does.
-func (t fieldTerm[T]) matches(obj T) (bool, error) {
-	values, err := t.field.Values(obj)
-	if err != nil {
-		return false, err
-	}
-	found := len(values) == 0 && t.value == ""
-	for _, v := range values {
-		found = found || v == t.value
-	}
-	return found == t.equal, nil
+	page, err := l.page(namespace, opts)
+	return page.Items, err
 }
 
 func checkListOptions(opts metav1.ListOptions) error {
@@ -152,14 +104,16 @@ func checkListOptions(opts metav1.ListOptions) error {
 		return &ListOptionsError{Option: option, Value: fmt.Sprint(value), Err: errNotFromStore}
 	}
 	switch {
-	case opts.Limit != 0:
+	case opts.Limit < 0:
 		return unsupported("Limit", opts.Limit)
-	case opts.Continue != "":
-		return unsupported("Continue", opts.Continue)
 	case opts.Watch:
 		return unsupported("Watch", opts.Watch)
-	case opts.ResourceVersion != "" && opts.ResourceVersion != "0":
-		return unsupported("ResourceVersion", opts.ResourceVersion)
+	case opts.SendInitialEvents != nil:
+		return unsupported("SendInitialEvents", *opts.SendInitialEvents)
+	case opts.ResourceVersionMatch != "" && opts.ResourceVersionMatch != metav1.ResourceVersionMatchExact &&
+		opts.ResourceVersionMatch != metav1.ResourceVersionMatchNotOlderThan,
+		opts.ResourceVersionMatch != "" && opts.ResourceVersion == "":
+		return unsupported("ResourceVersionMatch", opts.ResourceVersionMatch)
 	case opts.ShardSelector != "":
 		return unsupported("ShardSelector", opts.ShardSelector)
 	}

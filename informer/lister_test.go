@@ -67,7 +67,8 @@ func TestLister(t *testing.T) {
 
 		for _, opts := range []metav1.ListOptions{
 			{FieldSelector: "status.fase=Running"}, {FieldSelector: "status.phase"}, {LabelSelector: "!!"},
-			{Limit: 1}, {Continue: "x"}, {Watch: true}, {ResourceVersion: "7"}, {ShardSelector: "x"},
+			{Limit: -1}, {Continue: "x"}, {Watch: true}, {ResourceVersion: "7777777"}, {ResourceVersion: "x"}, {ShardSelector: "x"},
+			{ResourceVersion: "1", ResourceVersionMatch: "Exact"}, {ResourceVersion: "1", ResourceVersionMatch: "Roughly"}, {ResourceVersionMatch: "Exact"},
 		} {
 			_, err := lister.List(opts)
 			var optErr *informer.ListOptionsError
