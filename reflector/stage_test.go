@@ -69,6 +69,30 @@ func TestF03_IdleWatch(t *testing.T) {
 	}
 }
 
+// TestF49_LeaseDeletions: a lease's objects are deleted in one version. Whole,
+// the group is applied. Cut in the middle, its rest is lost to the watch that
+// resumes at that version; only the verification list shows it, no later than
+// VerifyEvery and the end of a watch.
+func TestF49_LeaseDeletions(t *testing.T) {
+	whole := &fake{lists: []fakePage{onePage}, watches: []fakeStream{{events: []Event[obj]{deleted("a", "11"), deleted("b", "11")}}}}
+	sink, _ := drive(t, whole, Options{}, time.Minute)
+	same(t, "sink", sink.log(), "replace 2 items at 10", "DELETED a at 11", "DELETED b at 11")
+
+	cut := &fake{
+		lists: []fakePage{onePage, {meta: ListMeta{ResourceVersion: "11"}}},
+		watches: []fakeStream{
+			{events: []Event[obj]{deleted("a", "11")}, end: errReset},
+			{events: []Event[obj]{bookmark("11")}, every: 11 * time.Minute, end: io.EOF},
+			{},
+		},
+	}
+	sink, status := drive(t, cut, Options{VerifyEvery: 10 * time.Minute}, 30*time.Minute)
+	same(t, "sink", sink.log(), "replace 2 items at 10", "DELETED a at 11", "replace 0 items at 11 because Verify")
+	if status.Relists[RelistVerify] != 1 {
+		t.Errorf("status %+v", status)
+	}
+}
+
 // TestPolling: a resource without versions is listed again and again; what is
 // equal is handed over as the same object.
 func TestPolling(t *testing.T) {
