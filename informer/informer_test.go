@@ -361,7 +361,7 @@ func TestEventsIterator(t *testing.T) {
 		create(t, server, "default", "b")
 		f, pods := podInformer(t, server)
 		start(t, f)
-		before := runtime.NumGoroutine()
+		before := bubbled(t)
 
 		var told []string
 		for e := range pods.Events(t.Context()) {
@@ -378,7 +378,7 @@ func TestEventsIterator(t *testing.T) {
 			t.Errorf("yielded %v", told)
 		}
 		synctest.Wait()
-		if n := runtime.NumGoroutine(); n != before {
+		if n := bubbled(t); n != before {
 			t.Errorf("%d goroutines after the loop broke, %d before", n, before)
 		}
 		if n := len(pods.Status().Handlers); n != 0 {

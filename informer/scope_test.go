@@ -405,7 +405,7 @@ func TestRemovedNamespaceEndsItsGoroutines(t *testing.T) {
 		server := apisim.New()
 		i := scoped(t, server, informer.Options[pod]{}, "a")
 		synced(t, i)
-		before := runtime.NumGoroutine()
+		before := bubbled(t)
 		for range 20 {
 			for _, ns := range []string{"b", "c", "d"} {
 				if err := i.AddNamespace(ns); err != nil {
@@ -418,7 +418,7 @@ func TestRemovedNamespaceEndsItsGoroutines(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		if after := runtime.NumGoroutine(); after != before {
+		if after := bubbled(t); after != before {
 			t.Errorf("%d goroutines, %d before", after, before)
 		}
 	})

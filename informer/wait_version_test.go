@@ -3,7 +3,6 @@ package informer_test
 import (
 	"context"
 	"errors"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,7 +24,7 @@ func TestWaitForResourceVersion(t *testing.T) {
 		create(t, server, "default", "a")
 		f, pods := podInformer(t, server, queue)
 		start(t, f)
-		before := runtime.NumGoroutine()
+		before := bubbled(t)
 
 		const waiters = 1000
 		now, _ := strconv.Atoi(server.ResourceVersion())
@@ -43,8 +42,7 @@ func TestWaitForResourceVersion(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		// The count is the process's: a few others may just be ending.
-		if got := runtime.NumGoroutine() - before; got > waiters {
+		if got := bubbled(t) - before; got != waiters*9/10 { // a tenth waited for the present one
 			t.Errorf("%d goroutines more; want none beside those of the %d who wait", got, waiters)
 		}
 		for range 9 {
@@ -61,7 +59,7 @@ func TestWaitForResourceVersion(t *testing.T) {
 				t.Fatalf("waiter %d returned before its version was applied, or not at all", n)
 			}
 		}
-		if got := runtime.NumGoroutine() - before; got > waiters/10 {
+		if got := bubbled(t) - before; got != 0 {
 			t.Errorf("%d goroutines are left", got)
 		}
 	})
