@@ -26,6 +26,7 @@ type Factory struct {
 
 	mu        sync.Mutex // guards what follows; not held while an informer runs
 	informers map[factoryKey]*factoryEntry
+	made      int                  // informers made so far
 	cancels   []context.CancelFunc // one for each Start
 	stopped   bool
 	running   sync.WaitGroup
@@ -39,13 +40,15 @@ type factoryKey struct {
 // factoryEntry is an informer of any T.
 type factoryEntry struct {
 	informer runner
+	name     string
+	made     int // its number among those that the factory has made
 	started  bool
 }
 
 type runner interface {
 	Run(context.Context) error
 	WaitForSync(context.Context) error
-	Status() Status
+	Observed
 }
 
 // FactoryOption is a setting of all the informers of a factory.
@@ -215,7 +218,8 @@ func ForResource[T metav1.Object](f *Factory, resource schema.GroupVersionResour
 		Reflector:    wire,
 		Logger:       f.opts.logger,
 	})
-	f.informers[key] = &factoryEntry{informer: i}
+	f.made++
+	f.informers[key] = &factoryEntry{informer: i, name: i.opts.Name, made: f.made}
 	return i, nil
 }
 
