@@ -132,6 +132,7 @@ func (a *applier[T]) flush() error {
 	i := a.informer
 	i.turn.Lock()
 	defer i.turn.Unlock()
+	began := i.traceStart()
 	result := i.store.Commit(&a.batch, i.scope.version(a.part, a.rv))
 	i.scope.moved(a.part, a.rv)
 	i.waiters.applied(i.reached)
@@ -140,13 +141,16 @@ func (a *applier[T]) flush() error {
 	i.stale.Add(uint64(result.Stale))
 	i.reportIndexErrors(result.Errors)
 	if len(result.Changes) == 0 {
+		i.traceCommit(a.part.namespace, began, &segment[T]{seq: result.Sequence, source: a.source})
 		i.hub.advance(result.Sequence)
 		return nil
 	}
 	if d := i.hub.detector; d != nil {
 		d.committed(result.Changes)
 	}
-	return a.publish(&segment[T]{seq: result.Sequence, source: a.source, changes: result.Changes})
+	s := &segment[T]{seq: result.Sequence, source: a.source, changes: result.Changes}
+	i.traceCommit(a.part.namespace, began, s)
+	return a.publish(s)
 }
 
 // publish hands a commit to the handlers, and waits while one that may miss
@@ -167,6 +171,7 @@ func (a *applier[T]) replace(list *deltafifo.List[T]) error {
 	}
 	i.turn.Lock()
 	defer i.turn.Unlock()
+	began := i.traceStart()
 	rv := i.scope.version(p, list.ResourceVersion)
 	var before, after *indexer.Snapshot[T]
 	var errs []*indexer.IndexError
@@ -186,7 +191,9 @@ func (a *applier[T]) replace(list *deltafifo.List[T]) error {
 			d.committed([]indexer.Change[T]{c})
 		}
 	}
-	return a.publish(&segment[T]{seq: after.Sequence(), source: a.listSource(), before: before, after: after})
+	s := &segment[T]{seq: after.Sequence(), source: a.listSource(), before: before, after: after}
+	i.traceCommit(p.namespace, began, s)
+	return a.publish(s)
 }
 
 // countDrift counts what a list has changed at a version at which nothing

@@ -71,6 +71,7 @@ type factoryOptions struct {
 	polling        time.Duration
 	verification   time.Duration
 	logger         *slog.Logger
+	trace          func(informer string) *Trace
 }
 
 // WithNamespace limits the informers to one namespace. Built-in
@@ -217,6 +218,7 @@ func ForResource[T metav1.Object](f *Factory, resource schema.GroupVersionResour
 		AlwaysDecode: f.opts.alwaysDecode,
 		Reflector:    wire,
 		Logger:       f.opts.logger,
+		Trace:        f.opts.traceOf(resource.GroupResource().String()),
 	})
 	f.made++
 	f.informers[key] = &factoryEntry{informer: i, name: i.opts.Name, made: f.made}

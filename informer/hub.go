@@ -27,6 +27,7 @@ type hub[T metav1.Object] struct {
 	name     string // the informer's
 	logger   *slog.Logger
 	detector *detector[T] // nil: off
+	trace    *Trace       // never nil
 	epoch    time.Time
 	covers   func(namespace string) bool // is it in the informer's scope? Set once; nil: yes
 
@@ -53,9 +54,9 @@ type hub[T metav1.Object] struct {
 	watchdogDue time.Duration // when it looks
 }
 
-func newHub[T metav1.Object](store *indexer.Indexer[T], name string, logger *slog.Logger) *hub[T] {
+func newHub[T metav1.Object](store *indexer.Indexer[T], name string, logger *slog.Logger, trace *Trace) *hub[T] {
 	return &hub[T]{
-		store: store, name: name, logger: logger,
+		store: store, name: name, logger: logger, trace: trace,
 		epoch: time.Now(), relief: make(chan struct{}, 1), tail: &segment[T]{},
 	}
 }

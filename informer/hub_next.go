@@ -17,6 +17,8 @@ type task[T metav1.Object] struct {
 	source  Source
 	initial bool
 
+	at time.Duration // since when it waits; 0: a replay
+
 	changes []indexer.Change[T]
 	diff    iter.Seq[indexer.Change[T]]
 	replay  *indexer.Snapshot[T]
@@ -74,7 +76,7 @@ func (h *hub[T]) pick(r *Registration[T]) (task[T], bool) {
 			r.taken = now.Sequence()
 			h.begin(r, h.tail.end, 0, v.at)
 			r.catchingUp = true
-			return task[T]{seq: r.taken, source: v.source, diff: v.diff(now), initial: !r.isSynced}, true
+			return task[T]{seq: r.taken, at: v.at, source: v.source, diff: v.diff(now), initial: !r.isSynced}, true
 
 		case r.waits.first != nil: // Latest
 			e := r.waits.first
@@ -84,7 +86,7 @@ func (h *hub[T]) pick(r *Registration[T]) (task[T], bool) {
 				continue // back at what the handler knows
 			}
 			h.begin(r, r.place.end, 0, e.at)
-			return task[T]{seq: h.toldUpTo(r), source: e.source, changes: list, initial: !r.isSynced}, true
+			return task[T]{seq: h.toldUpTo(r), at: e.at, source: e.source, changes: list, initial: !r.isSynced}, true
 
 		case r.place.next != nil: // Elastic and Block; absorb leaves none to Latest
 			s := r.place.next
@@ -94,9 +96,9 @@ func (h *hub[T]) pick(r *Registration[T]) (task[T], bool) {
 			}
 			r.taken = s.seq
 			h.begin(r, s.end-s.events(), s.events(), s.at)
-			t := task[T]{seq: r.taken, source: s.source, changes: s.changes, initial: !r.isSynced}
+			t := task[T]{seq: r.taken, at: s.at, source: s.source, changes: s.changes, initial: !r.isSynced}
 			if s.isList() {
-				t.diff = because(s.reason, indexer.Diff(s.before, s.after))
+				t.diff = s.all()
 			}
 			return t, true
 		}

@@ -64,7 +64,7 @@ func TestHubModel(t *testing.T) {
 
 func hubModel(t *testing.T, rnd *rand.Rand) {
 	store := indexer.New[partial](nil)
-	hub := newHub(store, "model", slog.New(slog.DiscardHandler))
+	hub := newHub(store, "model", slog.New(slog.DiscardHandler), &Trace{})
 	maxLag := 1 + rnd.IntN(8)
 	var listeners []*listener
 	regs := make(map[*listener]*Registration[partial])

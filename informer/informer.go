@@ -75,6 +75,11 @@ func newInformer[T metav1.Object](opts Options[T]) *Informer[T] {
 	if opts.Reflector.Logger == nil {
 		opts.Reflector.Logger = opts.Logger
 	}
+	if opts.Trace == nil {
+		opts.Trace = &Trace{}
+	} else if opts.Reflector.Trace == nil {
+		opts.Reflector.Trace = &opts.Trace.Wire
+	}
 	i := &Informer[T]{
 		opts:     opts,
 		store:    indexer.New(opts.Indexers, indexer.WithKeyFunc(opts.KeyFunc)),
@@ -82,7 +87,7 @@ func newInformer[T metav1.Object](opts Options[T]) *Informer[T] {
 		stopping: make(chan struct{}),
 		stopped:  make(chan struct{}),
 	}
-	i.hub = newHub(i.store, opts.Name, opts.Logger)
+	i.hub = newHub(i.store, opts.Name, opts.Logger, opts.Trace)
 	switch opts.Mutations {
 	case ReportMutations:
 		i.hub.detector = newDetector[T](opts.Name, opts.MutationSample, opts.Logger, nil)

@@ -2,6 +2,7 @@ package informer
 
 import (
 	"iter"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,6 +38,14 @@ func (s *segment[T]) events() uint64 {
 		return 1
 	}
 	return uint64(len(s.changes))
+}
+
+// all yields what the segment tells.
+func (s *segment[T]) all() iter.Seq[indexer.Change[T]] {
+	if s.isList() {
+		return because(s.reason, indexer.Diff(s.before, s.after))
+	}
+	return slices.Values(s.changes)
 }
 
 // because gives the deletions among changes a reason.

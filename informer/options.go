@@ -79,6 +79,9 @@ type Options[T metav1.Object] struct {
 	// DefaultMutationSample). See [MutationPolicy].
 	Mutations      MutationPolicy
 	MutationSample int
+	// Trace is told each step on the way from the wire to a handler's return;
+	// nil: nobody is. See [Trace].
+	Trace *Trace
 	// Logger gets what can't be returned to anybody. Default: slog.Default.
 	Logger *slog.Logger
 }

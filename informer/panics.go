@@ -23,14 +23,14 @@ func (p *HandlerPanic) Error() string {
 	return fmt.Sprintf("handler %s panicked on %s: %s", p.Handler, p.Key, p.Value)
 }
 
-// isolated calls the handler and survives a panic in it.
-func (r *Registration[T]) isolated(e Event[T]) {
+// isolated calls the handler and survives a panic in it, which it returns.
+func (r *Registration[T]) isolated(e Event[T]) (p *HandlerPanic) {
 	defer func() {
 		value := recover()
 		if value == nil {
 			return // it returned, or called Goexit, which can't be stopped
 		}
-		p := &HandlerPanic{
+		p = &HandlerPanic{
 			Handler: r.opts.name, Key: e.Key, Time: time.Now(),
 			Value: fmt.Sprint(value), Stack: string(debug.Stack()),
 		}
@@ -41,6 +41,7 @@ func (r *Registration[T]) isolated(e Event[T]) {
 			"panic", p.Value, "stack", p.Stack)
 	}()
 	r.handler.HandleEvent(e)
+	return nil
 }
 
 // abandon ends a registration whose handler did not return from a call.

@@ -191,19 +191,20 @@ func (r *Registration[T]) change(t *task[T], c indexer.Change[T]) bool {
 	if subject == nil {
 		subject = c.Old
 	}
-	return r.call(changeEvent(&c, t.source, t.initial), subject)
+	return r.call(changeEvent(&c, t.source, t.initial), subject, t.at)
 }
 
-// call makes one call, unless the registration has ended.
-func (r *Registration[T]) call(e Event[T], subject *object.Item[T]) bool {
+// call makes one call, about something that has waited since at, unless the
+// registration has ended.
+func (r *Registration[T]) call(e Event[T], subject *object.Item[T], at time.Duration) bool {
 	if r.over.Load() {
 		return false
 	}
 	r.subject.Store(subject)
-	if r.opts.panics == IsolatePanics {
-		r.isolated(e)
+	if trace := r.hub.trace; trace.Delivering != nil || trace.Returned != nil {
+		r.tracedCall(&e, at)
 	} else {
-		r.handler.HandleEvent(e)
+		r.invoke(e)
 	}
 	r.delivered.Add(1)
 	now := int64(r.hub.clock())
@@ -218,6 +219,15 @@ func (r *Registration[T]) call(e Event[T], subject *object.Item[T]) bool {
 		d.told(subject, r.opts.name)
 	}
 	return true
+}
+
+// invoke calls the handler. It returns the panic if that was isolated.
+func (r *Registration[T]) invoke(e Event[T]) *HandlerPanic {
+	if r.opts.panics == IsolatePanics {
+		return r.isolated(e)
+	}
+	r.handler.HandleEvent(e)
+	return nil
 }
 
 // end marks that no call will come any more, and lets go of the log.

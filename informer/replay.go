@@ -104,7 +104,7 @@ func (r *Registration[T]) tellReplay(t task[T]) bool {
 		if told == t.count || r.hub.segments.Load() != t.segments {
 			break
 		}
-		if !r.call(replayEvent(item), item) {
+		if !r.call(replayEvent(item), item, 0) {
 			return false
 		}
 		cursor = item.Key

@@ -263,8 +263,11 @@ func (i *Informer[T]) clearNamespace(p *part[T]) {
 	i.turn.Lock()
 	defer i.turn.Unlock()
 	defer i.waiters.applied(i.reached) // those who waited for this namespace alone
+	began := i.traceStart()
 	before, after, _ := i.store.ReplaceNamespace(p.namespace, nil, nil, i.scope.lowest())
-	i.hub.publish(&segment[T]{seq: after.Sequence(), source: FromScope, reason: OutOfScope, before: before, after: after})
+	s := &segment[T]{seq: after.Sequence(), source: FromScope, reason: OutOfScope, before: before, after: after}
+	i.traceCommit(p.namespace, began, s)
+	i.hub.publish(s)
 }
 
 // follow launches the parts and returns when ctx has ended and so have they.

@@ -26,6 +26,7 @@ func (s sink[T]) Replace(ctx context.Context, list reflector.List[T]) error {
 	if slices.ContainsFunc(items, s.foreign) {
 		items = slices.DeleteFunc(items, s.foreign)
 	}
+	s.traceQueueingList(items, list.ResourceVersion)
 	return s.part.queue.Replace(ctx, deltafifo.List[T]{
 		Items:           items,
 		Keep:            list.Keep,
@@ -37,6 +38,7 @@ func (s sink[T]) Apply(ctx context.Context, e reflector.Event[T]) error {
 	if s.foreign(e.Item) {
 		return nil
 	}
+	s.traceQueueing(e.Type, &e.Item)
 	switch e.Type {
 	case reflector.Added:
 		return s.part.queue.Add(ctx, e.Item)
@@ -49,6 +51,7 @@ func (s sink[T]) Apply(ctx context.Context, e reflector.Event[T]) error {
 }
 
 func (s sink[T]) Bookmark(ctx context.Context, rv string) error {
+	s.traceQueueing(reflector.Bookmark, &object.Item[T]{ResourceVersion: rv})
 	return s.part.queue.Bookmark(ctx, rv)
 }
 

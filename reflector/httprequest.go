@@ -65,20 +65,32 @@ func set(q url.Values, name, value string) {
 
 // get sends the request and returns the body of a good answer. A server that
 // refuses protobuf is asked once more, for JSON, and never for protobuf again.
-func (s *HTTPSource[T]) get(ctx context.Context, op string, query url.Values) (io.ReadCloser, error) {
+func (s *HTTPSource[T]) get(ctx context.Context, op string, query url.Values) (io.ReadCloser, *tracer, error) {
 	jsonOnly := s.refusedProtobuf.Load()
-	body, err := s.send(ctx, op, query, s.accept.header(op, jsonOnly))
+	body, trace, err := s.send(ctx, op, query, s.accept.header(op, jsonOnly))
 	if err == nil || jsonOnly || !s.accept.canFallBack {
-		return body, err
+		return body, trace, err
 	}
 	if e, ok := errors.AsType[*Error](err); ok && (e.Code == http.StatusNotAcceptable || e.Code == http.StatusUnsupportedMediaType) {
 		s.refusedProtobuf.Store(true)
 		return s.send(ctx, op, query, s.accept.header(op, true))
 	}
-	return nil, err
+	return nil, nil, err
 }
 
-func (s *HTTPSource[T]) send(ctx context.Context, op string, query url.Values, accept string) (io.ReadCloser, error) {
+func (s *HTTPSource[T]) send(ctx context.Context, op string, query url.Values, accept string) (io.ReadCloser, *tracer, error) {
+	ctx, trace := s.traced(ctx, op, query, accept)
+	resp, err := s.exchange(ctx, op, query, accept)
+	trace.answered(resp, err)
+	if err != nil {
+		return nil, nil, err
+	}
+	return trace.counting(unzipped(resp)), trace, nil
+}
+
+// exchange sends the request and returns the answer. With an error, that is
+// only the header, if it came.
+func (s *HTTPSource[T]) exchange(ctx context.Context, op string, query url.Values, accept string) (*http.Response, error) {
 	u := s.base
 	u.RawQuery = query.Encode()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
@@ -90,12 +102,12 @@ func (s *HTTPSource[T]) send(ctx context.Context, op string, query url.Values, a
 	if err != nil {
 		return nil, s.failure(op, err)
 	}
-	body := unzipped(resp)
 	if resp.StatusCode != http.StatusOK {
+		body := unzipped(resp)
 		defer body.Close()
-		return nil, s.failure(op, readError(resp, body, op, s.gvr.GroupResource()))
+		return resp, s.failure(op, readError(resp, body, op, s.gvr.GroupResource()))
 	}
-	return body, nil
+	return resp, nil
 }
 
 // failure makes an error tell what it is about. It takes out of the transport's

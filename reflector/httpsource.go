@@ -170,17 +170,20 @@ func constructor[T metav1.Object](newT func() T) (func() T, error) {
 
 // List implements [Source].
 func (s *HTTPSource[T]) List(ctx context.Context, opts ListOptions, yield func(object.Item[T]) error) (ListMeta, error) {
-	body, err := s.get(ctx, opList, s.listQuery(opts))
+	body, trace, err := s.get(ctx, opList, s.listQuery(opts))
 	if err != nil {
 		return ListMeta{}, err
 	}
 	defer body.Close()
-	meta, err := s.readList(body, yield)
+	meta, err := s.readList(body, trace, yield)
 	if stop, ok := errors.AsType[*yieldError](err); ok {
-		return ListMeta{}, stop.err
+		err = stop.err
+	} else if err != nil {
+		err = s.failure(opList, err)
 	}
+	trace.ended(err)
 	if err != nil {
-		return ListMeta{}, s.failure(opList, err)
+		return ListMeta{}, err
 	}
 	return meta, nil
 }
@@ -192,23 +195,26 @@ func (e *yieldError) Error() string { return e.err.Error() }
 
 // readList reads one page. Objects that can't be used are set aside with their
 // keys.
-func (s *HTTPSource[T]) readList(body io.Reader, yield func(object.Item[T]) error) (ListMeta, error) {
+func (s *HTTPSource[T]) readList(body io.Reader, trace *tracer, yield func(object.Item[T]) error) (ListMeta, error) {
 	var aside []Quarantine
 	reused, known := 0, s.reuse()
 	use := func(raw []byte, enc encoding, kind metav1.TypeMeta) error {
 		if s.opts.Shard.foreign(raw, enc) {
 			return nil
 		}
+		received := trace.received(0, len(raw))
 		item, ok := known.find(raw, enc)
 		if ok {
 			reused++
+			trace.decoded(0, len(raw), received, item.Key, item.UID, item.ResourceVersion, true, nil)
 		} else {
 			var bad, err error
 			item, bad, err = s.objects.decode(raw, enc, kind)
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case bad != nil:
+			}
+			trace.decoded(0, len(raw), received, item.Key, item.UID, item.ResourceVersion, false, bad)
+			if bad != nil {
 				aside = append(aside, Quarantine{Key: item.Key, UID: item.UID, ResourceVersion: item.ResourceVersion, Err: bad})
 				return nil
 			}
@@ -234,12 +240,12 @@ func (s *HTTPSource[T]) readList(body io.Reader, yield func(object.Item[T]) erro
 // Watch implements [Source].
 func (s *HTTPSource[T]) Watch(ctx context.Context, opts WatchOptions) (Stream[T], error) {
 	ctx, cancel := context.WithCancel(ctx)
-	body, err := s.get(ctx, opWatch, s.watchQuery(opts))
+	body, trace, err := s.get(ctx, opWatch, s.watchQuery(opts))
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	stream := newHTTPStream(s, body, cancel)
+	stream := newHTTPStream(s, body, trace, cancel)
 	if opts.SendInitialEvents {
 		stream.known = s.reuse()
 	}

@@ -13,6 +13,7 @@ import (
 type httpStream[T metav1.Object] struct {
 	source *HTTPSource[T]
 	body   io.ReadCloser
+	trace  *tracer // nil: nobody traces it
 	cancel context.CancelFunc
 
 	// What follows belongs to the goroutine that calls Next.
@@ -21,8 +22,8 @@ type httpStream[T metav1.Object] struct {
 	known  reuse[T]    // what is stored, while the initial events last
 }
 
-func newHTTPStream[T metav1.Object](s *HTTPSource[T], body io.ReadCloser, cancel context.CancelFunc) *httpStream[T] {
-	return &httpStream[T]{source: s, body: body, cancel: cancel}
+func newHTTPStream[T metav1.Object](s *HTTPSource[T], body io.ReadCloser, trace *tracer, cancel context.CancelFunc) *httpStream[T] {
+	return &httpStream[T]{source: s, body: body, trace: trace, cancel: cancel}
 }
 
 // Next implements [Stream].
@@ -36,6 +37,7 @@ func (s *httpStream[T]) Next() (Event[T], error) {
 			err = s.source.failure(opWatch, err)
 		}
 		s.err = err
+		s.trace.ended(err)
 	}
 	return ev, err
 }
@@ -53,10 +55,20 @@ func (s *httpStream[T]) read() (ev Event[T], err error) {
 	if err != nil {
 		return ev, err
 	}
-	switch f.event {
-	case 0:
+	if f.event == 0 {
 		return ev, frameStatus(f.obj)
-	case Bookmark:
+	}
+	received := s.trace.received(f.event, len(f.obj))
+	ev, err = s.event(f)
+	if err == nil {
+		s.trace.decoded(f.event, len(f.obj), received, ev.Item.Key, ev.Item.UID, ev.Item.ResourceVersion, ev.Reused, ev.Quarantined)
+	}
+	return ev, err
+}
+
+// event decodes a frame that is no error.
+func (s *httpStream[T]) event(f frame) (ev Event[T], err error) {
+	if f.event == Bookmark {
 		id, err := peek(f.obj, f.enc)
 		if err != nil {
 			return ev, &DecodeError{What: "a bookmark", Err: err}
@@ -82,6 +94,7 @@ func (s *httpStream[T]) read() (ev Event[T], err error) {
 
 // Close implements [Stream].
 func (s *httpStream[T]) Close() error {
+	s.trace.ended(context.Canceled)
 	s.cancel()
 	return s.body.Close()
 }

@@ -63,6 +63,9 @@ func (r *Reflector[T]) Run(ctx context.Context) error {
 	}
 	r.began = time.Now()
 	defer r.stop()
+	if r.opts.Trace != nil {
+		ctx = WithTrace(ctx, r.opts.Trace)
+	}
 
 	s, eff := r.policy.step(state{}, input{kind: inStart})
 	for ctx.Err() == nil {

@@ -190,6 +190,9 @@ type Options struct {
 	// OnQuarantine is told of each object that couldn't be decoded or
 	// transformed, in the same way.
 	OnQuarantine func(Quarantine)
+	// Trace is told of requests and of what comes off the wire, if the source
+	// tells it: [HTTPSource] does.
+	Trace *Trace
 	// Logger gets a line when an error begins and when it is over. Nil logs nothing.
 	Logger *slog.Logger
 	// Rand returns numbers in [0, 1); nil means [math/rand/v2.Float64].
