@@ -30,14 +30,24 @@ func widgetResource() apisim.Resource {
 // TestSimulator holds the simulator against the contract, in memory and in
 // virtual time.
 func TestSimulator(t *testing.T) {
+	run(t, []string{"S1_ShardsDivideTheObjects", "S1_ShardsOfAWatch", "S1_ShardsOfCustomResources", "S2_BadShardSelector"})
+}
+
+func TestSimulatorWithSharding(t *testing.T) {
+	run(t, []string{"S2_ShardSelectorIgnored"}, apisim.WithSharding())
+}
+
+func run(t *testing.T, skips []string, opts ...apisim.Option) {
 	apitest.Run(t, apitest.Suite{
 		Each: func(t *testing.T, test func(*testing.T, apitest.Server)) {
 			synctest.Test(t, func(t *testing.T) {
-				s := apisim.New(apisim.WithResource(widgetResource()))
+				s := apisim.New(append(opts, apisim.WithResource(widgetResource()))...)
 				test(t, apitest.Server{
 					Config:       s.Config(),
 					Virtual:      true,
 					Compact:      func(*testing.T) { s.Compact() },
+					Restart:      func(*testing.T) { s.Restart(apisim.RestartOptions{}) },
+					Sharding:     len(opts) > 0,
 					Custom:       widgets,
 					CustomKind:   "Widget",
 					Uncached:     "events",
@@ -45,6 +55,6 @@ func TestSimulator(t *testing.T) {
 				})
 			})
 		},
-		Skips: []string{"K23_RestartForgetsHistory", "S1_ShardsDivideTheObjects", "S1_ShardsOfAWatch", "S2_BadShardSelector"},
+		Skips: skips,
 	})
 }

@@ -11,6 +11,7 @@ import (
 func shardClauses() []clause {
 	return []clause{
 		{id: "S1_ShardsDivideTheObjects", test: shardsDivide, needs: []ability{sharding()}},
+		{id: "S1_ShardsOfCustomResources", test: shardsOfCustom, needs: []ability{sharding(), customResource()}},
 		{id: "S1_ShardsOfAWatch", test: shardsOfAWatch, needs: []ability{sharding()}},
 		{id: "S2_BadShardSelector", test: badShardSelector, needs: []ability{sharding()}},
 		{id: "S2_ShardSelectorIgnored", test: shardIgnored, needs: []ability{noSharding()}},
@@ -68,6 +69,26 @@ func shardsDivide(e *env) {
 	}
 	if got := e.get(e.path() + "?" + shardQuery(byNamespace)).list(e).names(); got != want {
 		e.Errorf("%s: %s; want %s", byNamespace, got, want)
+	}
+}
+
+// Lists of custom resources are divided too, but don't say so.
+func shardsOfCustom(e *env) {
+	r := e.custom()
+	for i := range 12 {
+		e.create(r, e.ns, fmt.Sprintf("p%02d", i), nil)
+	}
+	var names []string
+	for _, o := range e.get(r.in(e.ns)).list(e).Items {
+		if low(string(o.UID)) {
+			names = append(names, o.Name)
+		}
+	}
+	for _, query := range []string{"", "resourceVersion=0&", "limit=500&"} {
+		l := e.get(r.in(e.ns) + "?" + query + shardQuery(lowHalf)).list(e)
+		if l.names() != strings.Join(names, " ") || l.Metadata.ShardInfo != nil {
+			e.Errorf("%s: %s, shard %v; want %v, and no word of shards", query, l.names(), l.Metadata.ShardInfo, names)
+		}
 	}
 }
 

@@ -25,6 +25,9 @@ type Options struct {
 	// Slack is how long a watch may outlive timeoutSeconds: 31 s if 0.
 	// ListTimeout bounds a list: 91 s if 0.
 	Slack, ListTimeout time.Duration
+	// MaxPage is how much of one page is looked into: 64 MiB if 0. From a longer
+	// one on, what the client asks for isn't judged.
+	MaxPage int
 }
 
 // Violation is an invariant that was broken.
@@ -55,6 +58,7 @@ func New(opts Options) *Checker {
 	opts.Burst = cmp.Or(opts.Burst, 15)
 	opts.MaxWait = cmp.Or(opts.MaxWait, 30*time.Second)
 	opts.Slack = cmp.Or(opts.Slack, 31*time.Second)
+	opts.MaxPage = cmp.Or(opts.MaxPage, 64<<20)
 	opts.ListTimeout = cmp.Or(opts.ListTimeout, 91*time.Second)
 	return &Checker{opts: opts, told: make(map[object.Key]Version), wire: newWireView()}
 }

@@ -189,6 +189,12 @@ func TestChecker_Wire(t *testing.T) {
 		exchangeOf(t, c, first)
 		wantOnly(t, c, "", "the user wants it")
 	})
+	t.Run("I3_LongPage", func(t *testing.T) {
+		c := New(Options{MaxPage: len(list) - 1})
+		exchangeOf(t, c, first)
+		exchangeOf(t, c, step{query: watch + "105", code: 200})
+		wantOnly(t, c, "", "the page was too long to be looked into, so its version isn't known")
+	})
 	t.Run("I9_NothingSent", func(t *testing.T) {
 		c := New(Options{})
 		exchangeOf(t, c, step{query: state, code: 200, body: added})

@@ -47,5 +47,6 @@
 //
 // The checker looks at moments: when a handler is told something, and when it is
 // called. What is wrong in between and right again is not seen. A compressed
-// answer is not looked into; I3, I4 and I13 are not checked on it.
+// answer, and a page longer than Options.MaxPage, are not looked into; I3, I4 and
+// I13 are not checked from there on.
 package invariant

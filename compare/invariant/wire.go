@@ -51,7 +51,7 @@ type exchange struct {
 	timedOut  bool
 	over      bool
 	code      int
-	opaque    bool // compressed: it isn't looked into
+	opaque    bool // compressed, or too long: it isn't looked into
 	list      bytes.Buffer
 	split     fault.Splitter
 	marked    bool // the state of a watch-list has ended
@@ -125,9 +125,12 @@ func (c *Checker) received(x *exchange, b []byte) {
 	switch {
 	case x.over || x.opaque || len(b) == 0:
 	case x.op == fault.List || x.code != http.StatusOK:
-		if x.list.Len() < 64<<20 {
-			x.list.Write(b)
+		if x.list.Len()+len(b) > c.opts.MaxPage {
+			x.opaque, c.wire.opaque = true, true
+			x.list = bytes.Buffer{}
+			return
 		}
+		x.list.Write(b)
 	default:
 		x.split.Write(b)
 		for {

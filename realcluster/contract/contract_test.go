@@ -57,7 +57,7 @@ func run(t *testing.T, o realcluster.Options, sharding bool) {
 	if sharding {
 		skips = append(skips, "S2_ShardSelectorIgnored")
 	} else {
-		skips = append(skips, "S1_ShardsDivideTheObjects", "S1_ShardsOfAWatch", "S2_BadShardSelector")
+		skips = append(skips, "S1_ShardsDivideTheObjects", "S1_ShardsOfAWatch", "S1_ShardsOfCustomResources", "S2_BadShardSelector")
 	}
 	apitest.Run(t, apitest.Suite{
 		Each:     func(t *testing.T, test func(*testing.T, apitest.Server)) { test(t, server) },

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"informer.example/informer"
+	"informer.example/realcluster/gate"
 	"informer.example/reflector"
 )
 
@@ -18,7 +19,7 @@ import (
 type follower interface {
 	title() string
 	of() schema.GroupVersionResource
-	gate() *gate
+	gate() *gate.Gate
 	status() reflector.Status
 	hasSynced() bool
 	knows(map[string]version) bool

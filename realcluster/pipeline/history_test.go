@@ -11,6 +11,7 @@ import (
 
 	"informer.example/informer"
 	"informer.example/object"
+	"informer.example/realcluster"
 	"informer.example/reflector"
 )
 
@@ -20,7 +21,7 @@ func (f *fleet) loseSight() {
 	f.t.Helper()
 	for _, s := range f.followers {
 		s.take()
-		s.gate().cut()
+		s.gate().Cut()
 	}
 	f.write(func(w *writer) {
 		w.touch("a-00")
@@ -38,6 +39,11 @@ func (f *fleet) loseSight() {
 // compact makes etcd forget what was before the newest write.
 func compact(t *testing.T, writers []*writer) {
 	t.Helper()
+	compactAt(t, cluster, writers)
+}
+
+func compactAt(t *testing.T, c *realcluster.Cluster, writers []*writer) {
+	t.Helper()
 	newest := "1"
 	for _, w := range writers {
 		for _, v := range w.state() {
@@ -46,7 +52,7 @@ func compact(t *testing.T, writers []*writer) {
 			}
 		}
 	}
-	if err := cluster.CompactTo(t.Context(), newest); err != nil {
+	if err := c.CompactTo(t.Context(), newest); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -55,10 +61,15 @@ func compact(t *testing.T, writers []*writer) {
 // which takes longer than to be ready.
 func restart(t *testing.T) {
 	t.Helper()
-	if err := cluster.RestartAPIServer(t.Context()); err != nil {
+	restartAt(t, cluster)
+}
+
+func restartAt(t *testing.T, c *realcluster.Cluster) {
+	t.Helper()
+	if err := c.RestartAPIServer(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	client, err := dynamic.NewForConfig(cluster.Config())
+	client, err := dynamic.NewForConfig(c.Config())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +91,7 @@ func TestRelistAfterCompaction(t *testing.T) { // P1, P2, P4; restarts the serve
 	compact(t, f.writers)
 	restart(t) // or its watch cache would still have the history
 	for _, s := range f.followers {
-		s.gate().mend()
+		s.gate().Mend()
 	}
 	f.settle()
 	want := f.written()
@@ -121,7 +132,7 @@ func TestRelistAfterCompactionAlone(t *testing.T) { // P1, P2, P4; compacts othe
 	after := f.states()
 	compact(t, f.writers)
 	for _, s := range f.followers {
-		s.gate().mend()
+		s.gate().Mend()
 	}
 	f.settle()
 	want := f.written()

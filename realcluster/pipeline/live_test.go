@@ -47,7 +47,7 @@ func TestResumeAfterCut(t *testing.T) { // P1, P2, P3
 	f.written()
 	for _, s := range f.followers {
 		s.take()
-		s.gate().cut()
+		s.gate().Cut()
 	}
 	f.write(func(w *writer) {
 		w.touch("a-00")
@@ -56,7 +56,7 @@ func TestResumeAfterCut(t *testing.T) { // P1, P2, P3
 		w.create("b-00")
 	})
 	for _, s := range f.followers {
-		s.gate().mend()
+		s.gate().Mend()
 	}
 	f.settle()
 	f.checkTold(informer.FromWatch, f.written())

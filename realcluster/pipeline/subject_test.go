@@ -21,6 +21,7 @@ import (
 
 	"informer.example/informer"
 	"informer.example/object"
+	"informer.example/realcluster/gate"
 	"informer.example/reflector"
 )
 
@@ -39,7 +40,7 @@ type subject[T metav1.Object] struct {
 	name, namespace string
 	informer        *informer.Informer[T]
 	registration    *informer.Registration[T]
-	way             gate
+	way             gate.Gate
 	roundTripper    http.RoundTripper
 	cancel          context.CancelFunc
 	ended           chan error
@@ -57,7 +58,7 @@ func follow[T metav1.Object](t *testing.T, name, namespace string, s settings[T]
 	sub := &subject[T]{settings: s, name: name, namespace: namespace, ended: make(chan error, 1),
 		known: make(map[string]version), told: make(map[string][]string), sources: make(map[informer.Source]int)}
 	config := cluster.Config()
-	config.Dial = sub.way.dial
+	config.Dial = sub.way.Dial
 	config.Wrap(func(rt http.RoundTripper) http.RoundTripper {
 		sub.roundTripper = rt
 		return rt
@@ -142,7 +143,7 @@ func (s *subject[T]) title() string { return s.name }
 
 func (s *subject[T]) of() schema.GroupVersionResource { return s.resource }
 
-func (s *subject[T]) gate() *gate { return &s.way }
+func (s *subject[T]) gate() *gate.Gate { return &s.way }
 
 func (s *subject[T]) status() reflector.Status { return s.informer.Status().Status }
 

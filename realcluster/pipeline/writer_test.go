@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+
+	"informer.example/realcluster"
 )
 
 // patience is how long a condition may take on a machine that is busy.
@@ -37,7 +39,12 @@ func eventually(t *testing.T, what string, cond func() bool, state func() string
 
 func makeNamespace(t *testing.T) string {
 	t.Helper()
-	client, err := kubernetes.NewForConfig(cluster.Config())
+	return makeNamespaceAt(t, cluster)
+}
+
+func makeNamespaceAt(t *testing.T, c *realcluster.Cluster) string {
+	t.Helper()
+	client, err := kubernetes.NewForConfig(c.Config())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +69,12 @@ type writer struct {
 
 func newWriter(t *testing.T, resource schema.GroupVersionResource, namespace string) *writer {
 	t.Helper()
-	client, err := dynamic.NewForConfig(unlimited(cluster.Config()))
+	return newWriterAt(t, cluster, resource, namespace)
+}
+
+func newWriterAt(t *testing.T, c *realcluster.Cluster, resource schema.GroupVersionResource, namespace string) *writer {
+	t.Helper()
+	client, err := dynamic.NewForConfig(unlimited(c.Config()))
 	if err != nil {
 		t.Fatal(err)
 	}

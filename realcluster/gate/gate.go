@@ -1,4 +1,5 @@
-package pipeline
+// Package gate is a way to a server that can be cut, and mended.
+package gate
 
 import (
 	"context"
@@ -7,8 +8,9 @@ import (
 	"syscall"
 )
 
-// gate is the way to the server: a dialer that can cut what it has dialed.
-type gate struct {
+// Gate is the way to a server: a dialer that can cut what it has dialed. It is open
+// until Cut, and safe for concurrent use.
+type Gate struct {
 	mu    sync.Mutex // guards what follows
 	shut  bool
 	conns map[*gatedConn]struct{}
@@ -16,7 +18,7 @@ type gate struct {
 
 type gatedConn struct {
 	net.Conn
-	gate *gate
+	gate *Gate
 }
 
 func (c *gatedConn) Close() error {
@@ -26,7 +28,8 @@ func (c *gatedConn) Close() error {
 	return c.Conn.Close()
 }
 
-func (g *gate) dial(ctx context.Context, network, address string) (net.Conn, error) {
+// Dial is for rest.Config.Dial.
+func (g *Gate) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	refused := &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
 	g.mu.Lock()
 	shut := g.shut
@@ -53,10 +56,17 @@ func (g *gate) dial(ctx context.Context, network, address string) (net.Conn, err
 	return conn, nil
 }
 
-// cut breaks every connection and refuses new ones until mend.
-func (g *gate) cut() {
+// Cut breaks every connection and refuses new ones until Mend.
+func (g *Gate) Cut() {
 	g.mu.Lock()
 	g.shut = true
+	g.mu.Unlock()
+	g.CutOnce()
+}
+
+// CutOnce breaks every connection.
+func (g *Gate) CutOnce() {
+	g.mu.Lock()
 	conns := g.conns
 	g.conns = nil
 	g.mu.Unlock()
@@ -65,7 +75,8 @@ func (g *gate) cut() {
 	}
 }
 
-func (g *gate) mend() {
+// Mend lets new connections through.
+func (g *Gate) Mend() {
 	g.mu.Lock()
 	g.shut = false
 	g.mu.Unlock()
