@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/rest"
 
 	"informer.example/informer"
 	"informer.example/object"
@@ -55,9 +56,15 @@ type subject[T metav1.Object] struct {
 // follow starts an informer for the namespace.
 func follow[T metav1.Object](t *testing.T, name, namespace string, s settings[T]) *subject[T] {
 	t.Helper()
+	return followAs(t, cluster.Config(), name, namespace, s)
+}
+
+// followAs is follow, as a certain user.
+func followAs[T metav1.Object](t *testing.T, config *rest.Config, name, namespace string, s settings[T]) *subject[T] {
+	t.Helper()
 	sub := &subject[T]{settings: s, name: name, namespace: namespace, ended: make(chan error, 1),
 		known: make(map[string]version), told: make(map[string][]string), sources: make(map[informer.Source]int)}
-	config := cluster.Config()
+	config = rest.CopyConfig(config)
 	config.Dial = sub.way.Dial
 	config.Wrap(func(rt http.RoundTripper) http.RoundTripper {
 		sub.roundTripper = rt

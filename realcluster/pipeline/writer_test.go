@@ -95,8 +95,8 @@ func (w *writer) create(name string) {
 	case secretResource:
 		content["apiVersion"], content["kind"] = "v1", "Secret"
 		content["stringData"] = map[string]any{"name": name}
-	case widgetResource:
-		content["apiVersion"], content["kind"] = "demo.informer.example/v1", "Widget"
+	case widgetResource, passingResource:
+		content["apiVersion"], content["kind"] = w.resource.GroupVersion().String(), "Widget"
 		content["spec"] = map[string]any{
 			// Numbers that a float64 and an int64 cannot hold, and odd text.
 			"color": "größer <&>\u2028", "serial": int64(9007199254740993), "weight": 0.5,
