@@ -52,7 +52,9 @@ func breakages() []breakage {
 }
 
 // breakThings puts a fault in force, takes it away, and so on until ctx ends.
-func breakThings(ctx context.Context, script *fault.Script, rng *rand.Rand) map[string]int {
+// Connections are cut when it begins, so that everybody comes again and meets it;
+// then there is the time to get the whole state again.
+func breakThings(ctx context.Context, script *fault.Script, followers []follower, rng *rand.Rand) map[string]int {
 	hits := make(map[string]int)
 	all := breakages()
 	var order []int
@@ -63,10 +65,14 @@ func breakThings(ctx context.Context, script *fault.Script, rng *rand.Rand) map[
 		b := all[order[0]]
 		order = order[1:]
 		rule := script.On(b.ops).Do(b.do)
+		for _, f := range followers {
+			f.gate().CutOnce()
+		}
 		wait(ctx, between(rng, 500*time.Millisecond, 2*time.Second))
 		script.Clear()
 		hits[b.name] += rule.Hits()
-		wait(ctx, between(rng, 500*time.Millisecond, 1500*time.Millisecond))
+		calm := time.Duration(*podCount) * time.Millisecond / 2
+		wait(ctx, calm+between(rng, 500*time.Millisecond, 1500*time.Millisecond))
 	}
 	return hits
 }
@@ -85,36 +91,46 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// shake kills the server three times and compacts etcd before each of the last
-// two, spread over the time given.
-func shake(ctx context.Context, c *realcluster.Cluster, d time.Duration) error {
+// shake kills the server three times, spread over the time given. The second and
+// third time nobody sees what is written for a while before, and etcd forgets it
+// too: history is lost.
+func shake(ctx context.Context, c *realcluster.Cluster, followers []follower, d time.Duration) error {
 	begin := time.Now()
 	for i, step := range []struct {
-		at   float64
-		what string
-		do   func(context.Context, *realcluster.Cluster) error
+		at float64
+		do func(context.Context, *realcluster.Cluster, []follower) error
 	}{
-		{0.15, "kill", kill},
-		{0.35, "compact", compact},
-		{0.45, "kill", kill},
-		{0.65, "compact", compact},
-		{0.75, "kill", kill},
+		{0.15, kill},
+		{0.4, loseHistory},
+		{0.7, loseHistory},
 	} {
 		wait(ctx, time.Duration(step.at*float64(d))-time.Since(begin))
-		if err := step.do(ctx, c); err != nil {
-			return fmt.Errorf("step %d, %s: %w", i, step.what, err)
+		if err := step.do(ctx, c, followers); err != nil {
+			return fmt.Errorf("kill %d: %w", i+1, err)
 		}
 	}
 	wait(ctx, d-time.Since(begin))
 	return ctx.Err()
 }
 
-func kill(ctx context.Context, c *realcluster.Cluster) error {
+func kill(ctx context.Context, c *realcluster.Cluster, _ []follower) error {
 	if err := c.KillAPIServer(ctx); err != nil {
 		return err
 	}
 	wait(ctx, time.Second)
 	return c.StartAPIServer(ctx)
+}
+
+func loseHistory(ctx context.Context, c *realcluster.Cluster, followers []follower) error {
+	for _, f := range followers {
+		f.gate().Cut()
+		defer f.gate().Mend()
+	}
+	wait(ctx, 2*time.Second) // the churn goes on
+	if err := compact(ctx, c); err != nil {
+		return err
+	}
+	return kill(ctx, c, nil)
 }
 
 func compact(ctx context.Context, c *realcluster.Cluster) error {

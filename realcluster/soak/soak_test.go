@@ -29,6 +29,7 @@ func TestSoak(t *testing.T) { // Q1 to Q4
 		// The disk is not under test, and may be slow.
 		EtcdFlags: map[string][]string{"unsafe-no-fsync": {"true"}},
 	})
+	seen := witness(t, cluster)
 	writer := newChurn(t, cluster.Config())
 	begin := time.Now()
 	writer.fill(t, *podCount)
@@ -50,7 +51,7 @@ func TestSoak(t *testing.T) { // Q1 to Q4
 	})
 
 	begin = time.Now()
-	followers := startAll(t, front)
+	followers := startAll(t, front, seen)
 	for _, f := range followers {
 		eventually(t, f.title()+": sync", f.hasSynced, f.report)
 	}
@@ -62,11 +63,14 @@ func TestSoak(t *testing.T) { // Q1 to Q4
 	begin = time.Now()
 	want := readTruth(t, cluster.Config())
 	for _, f := range followers {
-		versions := want.versions(f.of())
-		eventually(t, f.title()+": the handler is told the server's state", func() bool { return f.knows(versions) }, f.report)
+		state := versions(want[f.of()])
+		eventually(t, f.title()+": the handler is told the server's state", func() bool { return f.knows(state) }, f.report)
 	}
 	t.Logf("all settled in %v", time.Since(begin).Round(time.Millisecond))
 	for _, f := range followers {
+		if err := f.look(t.Context()); err != nil {
+			t.Error(err)
+		}
 		f.check(t, want[f.of()])
 		t.Log(f.report())
 	}
@@ -76,22 +80,31 @@ func TestSoak(t *testing.T) { // Q1 to Q4
 	}
 }
 
-// startAll starts an informer of each kind.
-func startAll(t *testing.T, front *fault.Listener) []follower {
+// startAll starts an informer of each way in which the state comes, and of each
+// encoding and form of object.
+func startAll(t *testing.T, front *fault.Listener, seen *history) []follower {
 	t.Helper()
-	config := front.Config
-	pods := func(name string, e reflector.Encoding, q informer.QueueKind) follower {
-		return follow(t, name, config, settings[*corev1.Pod]{resource: podResource,
-			source: reflector.SourceOptions[*corev1.Pod]{Encoding: e}, queue: q})
+	var all []follower
+	for how, queue := range map[reflector.WatchListMode]informer.QueueKind{
+		reflector.WatchListNever: informer.InOrder, reflector.WatchListAuto: informer.DeltaFIFO,
+	} {
+		name := "pods, list and watch, "
+		if how == reflector.WatchListAuto {
+			name = "pods, watch-list, "
+		}
+		pods := func(e reflector.Encoding) settings[*corev1.Pod] {
+			return settings[*corev1.Pod]{podResource, reflector.SourceOptions[*corev1.Pod]{Encoding: e}, how, queue}
+		}
+		all = append(all,
+			follow(t, name+"JSON", front.Config, seen, pods(reflector.EncodingJSON)),
+			follow(t, name+"protobuf", front.Config, seen, pods(reflector.EncodingProtobuf)),
+			follow(t, name+"metadata", front.Config, seen, settings[*metav1.PartialObjectMetadata]{resource: podResource, how: how, queue: queue}),
+		)
 	}
-	return []follower{
-		pods("pods, protobuf, in order", reflector.EncodingProtobuf, informer.InOrder),
-		pods("pods, protobuf, DeltaFIFO", reflector.EncodingProtobuf, informer.DeltaFIFO),
-		pods("pods, JSON", reflector.EncodingJSON, informer.InOrder),
-		follow(t, "pods, metadata", config, settings[*metav1.PartialObjectMetadata]{resource: podResource, queue: informer.DeltaFIFO}),
-		follow(t, "widgets, Unstructured", config, settings[*unstructured.Unstructured]{resource: wire.WidgetResource(), queue: informer.InOrder}),
-		follow(t, "widgets, own struct", config, settings[*widget]{resource: wire.WidgetResource(), queue: informer.DeltaFIFO}),
-	}
+	return append(all,
+		follow(t, "widgets, watch-list, Unstructured", front.Config, seen, settings[*unstructured.Unstructured]{resource: wire.WidgetResource(), queue: informer.InOrder}),
+		follow(t, "widgets, list and watch, own struct", front.Config, seen, settings[*widget]{resource: wire.WidgetResource(), how: reflector.WatchListNever, queue: informer.DeltaFIFO}),
+	)
 }
 
 // shakeAll writes, breaks and kills for as long as the soak lasts.
@@ -100,27 +113,32 @@ func shakeAll(t *testing.T, cluster *realcluster.Cluster, writer *churn, script 
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var hits map[string]int
+	looks := 0
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() { writer.run(ctx, *rate/4, rand.New(rand.NewPCG(*seed, uint64(i)))) })
 	}
-	wg.Go(func() { hits = breakThings(ctx, script, rand.New(rand.NewPCG(*seed, 99))) })
+	wg.Go(func() { hits = breakThings(ctx, script, followers, rand.New(rand.NewPCG(*seed, 99))) })
 	wg.Go(func() {
 		for ctx.Err() == nil {
 			for _, f := range followers {
-				f.checkVersion()
+				if err := f.look(ctx); err == nil {
+					looks++
+				} else if ctx.Err() == nil {
+					t.Error(err)
+				}
 			}
-			wait(ctx, 10*time.Millisecond)
+			wait(ctx, 300*time.Millisecond)
 		}
 	})
-	err := shake(ctx, cluster, *lasts)
+	err := shake(ctx, cluster, followers, *lasts)
 	cancel()
 	wg.Wait()
 	script.Clear()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d writes, %d failed; requests that met a fault: %v", writer.wrote.Load(), writer.failed.Load(), hits)
+	t.Logf("%d writes, %d failed; %d looks at a store; requests that met a fault: %v", writer.wrote.Load(), writer.failed.Load(), looks, hits)
 }
 
 // memory is a line about this process.

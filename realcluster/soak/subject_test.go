@@ -18,74 +18,92 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
+	"informer.example/compare/invariant"
 	"informer.example/informer"
 	"informer.example/object"
+	"informer.example/realcluster/gate"
 	"informer.example/reflector"
 )
-
-// version is one version of one object.
-type version struct{ UID, ResourceVersion string }
 
 // settings say how one resource is followed.
 type settings[T metav1.Object] struct {
 	resource schema.GroupVersionResource
 	source   reflector.SourceOptions[T]
-	options  reflector.Options
+	how      reflector.WatchListMode
 	queue    informer.QueueKind
 }
 
-// subject is one informer under test, with a handler that checks every event.
+// subject is one informer under test. Its checker sees its requests and their
+// answers, what its handler is told, and its store whenever it is looked at.
 type subject[T metav1.Object] struct {
 	name         string
-	resource     schema.GroupVersionResource
+	settings     settings[T]
+	history      *history
+	checker      *invariant.Checker
 	informer     *informer.Informer[T]
 	registration *informer.Registration[T]
+	way          gate.Gate
 	roundTripper http.RoundTripper
 	cancel       context.CancelFunc
 	ended        chan error
+	log          *tail
+	violations   int // at the last look; owned by who looks
 
-	mu      sync.Mutex // guards what follows
-	known   map[string]version
-	events  map[string]int // by type and source
-	illegal []string
-	highest string // version of the store
+	mu     sync.Mutex // guards what follows
+	known  invariant.State
+	events map[string]int // by type and source
 }
 
 // follower is a subject of any T.
 type follower interface {
 	title() string
 	of() schema.GroupVersionResource
+	gate() *gate.Gate
 	hasSynced() bool
-	knows(map[string]version) bool
-	checkVersion()
-	check(t *testing.T, want map[string]metav1.Object)
+	knows(invariant.State) bool
+	look(context.Context) error
+	check(t *testing.T, want map[object.Key]metav1.Object)
 	report() string
 	stop(*testing.T)
 }
 
-func follow[T metav1.Object](t *testing.T, name string, config *rest.Config, s settings[T]) *subject[T] {
+func follow[T metav1.Object](t *testing.T, name string, config *rest.Config, h *history, s settings[T]) *subject[T] {
 	t.Helper()
-	sub := &subject[T]{name: name, resource: s.resource, ended: make(chan error, 1),
-		known: make(map[string]version), events: make(map[string]int)}
+	size := time.Duration(*podCount) * time.Millisecond
+	opts := reflector.Options{
+		WatchList: s.how,
+		Backoff:   reflector.Backoff{Initial: 50 * time.Millisecond, Max: time.Second},
+		// Silence must heal within the time that the soak lasts, but a watch-list, and
+		// a list at version 0, which has no pages, must have the time to come.
+		WatchTimeoutMin: 10*time.Second + size, WatchTimeoutMax: 2 * (10*time.Second + size), Slack: 2 * time.Second,
+		ListTimeout: 10*time.Second + 2*size, OpenTimeout: 3 * time.Second,
+	}
+	sub := &subject[T]{name: name, settings: s, history: h, ended: make(chan error, 1),
+		known: make(invariant.State), events: make(map[string]int), log: new(tail),
+		checker: invariant.New(invariant.Options{
+			History: h.of[s.resource],
+			// With waits of half a second on the average.
+			Burst: 60,
+			// Timers are late on a busy machine.
+			Slack: opts.Slack + 10*time.Second, ListTimeout: opts.ListTimeout + 10*time.Second,
+			MaxPage: 1 << 30, // a list at version 0 has everything on one page
+		})}
 	config = rest.CopyConfig(config)
+	config.Dial = sub.way.Dial
 	config.Wrap(func(rt http.RoundTripper) http.RoundTripper {
 		sub.roundTripper = rt
-		return rt
+		return sub.checker.Transport(rt)
 	})
 	source, err := reflector.NewHTTPSource(config, s.resource, s.source)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.options.Backoff = reflector.Backoff{Initial: 50 * time.Millisecond, Max: time.Second}
-	// Silence must heal within the time that the soak lasts.
-	s.options.WatchTimeoutMin, s.options.WatchTimeoutMax, s.options.Slack = 10*time.Second, 20*time.Second, 2*time.Second
-	s.options.ListTimeout = 10 * time.Second
 	ctx, cancel := context.WithCancel(context.Background())
 	sub.cancel = cancel
 	// What is started under a label has it too: that is how leaks are found (Q4).
 	pprof.Do(ctx, pprof.Labels("subject", name), func(ctx context.Context) {
 		sub.informer = informer.New(source, informer.Options[T]{
-			Name: name, Queue: s.queue, Reflector: s.options, Logger: slog.New(slog.DiscardHandler),
+			Name: name, Queue: s.queue, Reflector: opts, Logger: slog.New(slog.NewTextHandler(sub.log, nil)),
 		})
 		sub.registration, err = sub.informer.AddEventHandler(informer.HandlerFunc[T](sub.onEvent))
 		if err != nil {
@@ -97,86 +115,80 @@ func follow[T metav1.Object](t *testing.T, name string, config *rest.Config, s s
 	return sub
 }
 
-// onEvent holds an event against what was told before (Q2).
+// onEvent shows an event to the checker. It doesn't look at the store, as
+// invariant.Attach does: with all those pods that would be the most work of all.
 func (s *subject[T]) onEvent(e informer.Event[T]) {
+	s.checker.Event(invariant.Event{Type: e.Type.String(), Key: e.Key, UID: e.UID, RV: e.ResourceVersion})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.events[fmt.Sprintf("%s %v", e.Type, e.Source)]++
-	key := e.Key.String()
-	before, exists := s.known[key]
-	wrong := func(format string, args ...any) {
-		if len(s.illegal) < 20 {
-			s.illegal = append(s.illegal, fmt.Sprintf("%s %s@%s: ", e.Type, key, e.ResourceVersion)+fmt.Sprintf(format, args...))
-		}
-	}
-	if e.OldResourceVersion != before.ResourceVersion {
-		wrong("the version before is given as %q, but %q was told", e.OldResourceVersion, before.ResourceVersion)
-	}
-	switch {
-	case e.Type == informer.Added && exists:
-		wrong("was there already")
-	case e.Type != informer.Added && (!exists || before.UID != string(e.UID)):
-		wrong("uid %s; told before: %+v", e.UID, before)
-	case e.Type == informer.Updated && !object.Newer(e.ResourceVersion, before.ResourceVersion):
-		wrong("not newer than %s", before.ResourceVersion)
-	}
 	if e.Type == informer.Deleted {
-		delete(s.known, key)
+		delete(s.known, e.Key)
 	} else {
-		s.known[key] = version{string(e.UID), e.ResourceVersion}
+		s.known[e.Key] = invariant.Version{UID: e.UID, RV: e.ResourceVersion}
 	}
 }
 
 func (s *subject[T]) title() string { return s.name }
 
-func (s *subject[T]) of() schema.GroupVersionResource { return s.resource }
+func (s *subject[T]) of() schema.GroupVersionResource { return s.settings.resource }
+
+func (s *subject[T]) gate() *gate.Gate { return &s.way }
 
 func (s *subject[T]) hasSynced() bool { return s.registration.HasSynced() }
 
-func (s *subject[T]) knows(state map[string]version) bool {
+func (s *subject[T]) knows(state invariant.State) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Equal(s.known, state)
 }
 
-// checkVersion looks whether the store's version has gone back (Q3).
-func (s *subject[T]) checkVersion() {
-	now := s.informer.LastSyncResourceVersion()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.highest != "" && now != "" && object.Newer(s.highest, now) {
-		s.illegal = append(s.illegal, fmt.Sprintf("the store went from version %s to %s", s.highest, now))
+// look has the checker hold the store against what the server had at the store's
+// version.
+func (s *subject[T]) look(ctx context.Context) (err error) {
+	s.checker.Store(func() (string, invariant.State) {
+		rv, state := invariant.StateOf(s.informer)
+		if err = s.history.await(ctx, rv); err != nil {
+			return "", nil
+		}
+		return rv, state
+	})
+	s.checker.Synced(s.informer.HasSynced())
+	s.checker.Idle()
+	if n := len(s.checker.Violations()); n > s.violations {
+		s.violations = n
+		fmt.Fprintf(s.log, "%s: %d violations so far\n", time.Now().Format(time.RFC3339Nano), n)
 	}
-	if now != "" {
-		s.highest = now
-	}
+	return err
 }
 
-// check compares the cache with what the server has (Q1), and with the sum of all
-// events (Q2).
-func (s *subject[T]) check(t *testing.T, want map[string]metav1.Object) {
+// check compares the cache with what the server has (Q1), object for object, and
+// asks the checker what it has seen (Q2).
+func (s *subject[T]) check(t *testing.T, want map[object.Key]metav1.Object) {
 	t.Helper()
-	cached := make(map[string]version)
 	different := 0
-	for item := range s.informer.Snapshot().Items() {
-		key := item.Key.String()
-		cached[key] = version{string(item.UID), item.ResourceVersion}
-		if diff := difference(want[key], item.Object); diff != "" {
+	snapshot := s.informer.Snapshot()
+	for item := range snapshot.Items() {
+		if diff := difference(want[item.Key], item.Object); diff != "" {
 			if different++; different <= 3 {
-				t.Errorf("%s: %s in the cache differs from the server's (-server +cache):\n%s", s.name, key, diff)
+				t.Errorf("%s: %s in the cache differs from the server's (-server +cache):\n%s", s.name, item.Key, diff)
 			}
 		}
 	}
-	if len(cached) != len(want) || different > 0 {
-		t.Errorf("%s: %d objects in the cache, %d on the server, %d differ", s.name, len(cached), len(want), different)
+	if snapshot.Len() != len(want) || different > 0 {
+		t.Errorf("%s: %d objects in the cache, %d on the server, %d differ", s.name, snapshot.Len(), len(want), different)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !maps.Equal(cached, s.known) {
-		t.Errorf("%s: the events don't add up to the cache", s.name)
+	_, cached := invariant.StateOf(s.informer)
+	s.checker.Converged(cached, versions(want))
+	if err := s.checker.Err(); err != nil {
+		t.Errorf("%s: %v\nits log ends with\n%s", s.name, err, s.log)
 	}
-	for _, w := range s.illegal {
-		t.Errorf("%s: illegal: %s", s.name, w)
+	st := s.informer.Status()
+	if st.Quarantined > 0 {
+		t.Errorf("%s: %d objects couldn't be read", s.name, st.Quarantined)
+	}
+	if streams := s.settings.how == reflector.WatchListAuto; streams != (st.WatchLists > 0) {
+		t.Errorf("%s: %d of %d lists were watch-lists", s.name, st.WatchLists, st.Lists)
 	}
 }
 
@@ -185,8 +197,8 @@ func (s *subject[T]) report() string {
 	st := s.informer.Status().Status
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return fmt.Sprintf("%s: %d lists, %d watches, relists %v, %d quarantined, events %v, last error %v",
-		s.name, st.Lists, st.Watches, st.Relists, st.Quarantined, s.events, st.LastError)
+	return fmt.Sprintf("%s: %d lists, %d of them watch-lists, %d watches, relists %v, events %v, last error %v",
+		s.name, st.Lists, st.WatchLists, st.Watches, st.Relists, s.events, st.LastError)
 }
 
 // stop ends the informer and looks for what it left behind (Q4).
@@ -225,4 +237,27 @@ func goroutinesOf(label string) string {
 		}
 	}
 	return strings.Join(left, "\n\n")
+}
+
+// tail keeps the last lines that are written to it.
+type tail struct {
+	mu    sync.Mutex // guards lines
+	lines []string
+}
+
+func (l *tail) Write(line []byte) (int, error) {
+	const most = 200
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, string(line))
+	if len(l.lines) > most {
+		l.lines = l.lines[1:]
+	}
+	return len(line), nil
+}
+
+func (l *tail) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.lines, "")
 }

@@ -17,11 +17,13 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"informer.example/compare/invariant"
+	"informer.example/object"
 	"informer.example/realcluster/wire"
 )
 
 // patience is how long a condition may take on a machine that is busy.
-const patience = 2 * time.Minute
+const patience = 4 * time.Minute
 
 // eventually returns once cond holds; state says what is known when it doesn't.
 func eventually(t *testing.T, what string, cond func() bool, state func() string) {
@@ -53,7 +55,7 @@ type widget struct {
 
 // truth is what the server has, decoded by client-go, in the forms in which the
 // subjects keep it.
-type truth map[schema.GroupVersionResource]map[string]metav1.Object
+type truth map[schema.GroupVersionResource]map[object.Key]metav1.Object
 
 func readTruth(t *testing.T, config *rest.Config) truth {
 	t.Helper()
@@ -87,13 +89,15 @@ func readTruth(t *testing.T, config *rest.Config) truth {
 
 var podResource = corev1.SchemeGroupVersion.WithResource("pods")
 
-func keyOf(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }
+func keyOf(o metav1.Object) object.Key {
+	return object.Key{Namespace: o.GetNamespace(), Name: o.GetName()}
+}
 
-// versions is the truth without the contents.
-func (t truth) versions(resource schema.GroupVersionResource) map[string]version {
-	all := make(map[string]version, len(t[resource]))
-	for key, o := range t[resource] {
-		all[key] = version{string(o.GetUID()), o.GetResourceVersion()}
+// versions is what the server has without the contents.
+func versions(objects map[object.Key]metav1.Object) invariant.State {
+	all := make(invariant.State, len(objects))
+	for key, o := range objects {
+		all[key] = invariant.Version{UID: o.GetUID(), RV: o.GetResourceVersion()}
 	}
 	return all
 }
