@@ -32,7 +32,7 @@ func (r *Registration[T]) isolated(e Event[T]) (p *HandlerPanic) {
 		}
 		p = &HandlerPanic{
 			Handler: r.opts.name, Key: e.Key, Time: time.Now(),
-			Value: fmt.Sprint(value), Stack: string(debug.Stack()),
+			Value: panicText(value), Stack: string(debug.Stack()),
 		}
 		r.lastPanic.Store(p)
 		r.panics.Add(1)
@@ -42,6 +42,19 @@ func (r *Registration[T]) isolated(e Event[T]) (p *HandlerPanic) {
 	}()
 	r.handler.HandleEvent(e)
 	return nil
+}
+
+// panicText is what a panic says, as far as it was meant to be read. Of any
+// other value only the type is told: it may be an object, or hold one, and logs
+// are no place for those.
+func panicText(value any) string {
+	switch v := value.(type) {
+	case string:
+		return v
+	case error:
+		return v.Error()
+	}
+	return fmt.Sprintf("a value of type %T", value)
 }
 
 // abandon ends a registration whose handler did not return from a call.

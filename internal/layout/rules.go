@@ -29,6 +29,8 @@ func Rules() []Rule {
 			Why: "the reflector writes to a Sink of its own and doesn't know what is behind it"},
 		{Folder: "informer", Own: []string{"object", "indexer", "deltafifo", "reflector"}, OwnInTests: []string{"apisim"}, ClientGo: []string{"rest"},
 			Why: "the informer joins the four, and nothing else"},
+		{Folder: "informer/metrics", Own: []string{"object", "reflector", "informer"},
+			Why: "the metrics read Status, from outside"},
 		{Folder: "naive", Own: []string{"object", "reflector", "informer"}, OwnInTests: []string{"apisim"}, ClientGo: []string{"rest"},
 			Why: "naive uses the reflector's source and the informer's handler types"},
 		{Folder: "apisim", ClientGo: []string{"rest"},
