@@ -134,7 +134,7 @@ func (f theirFeed) List(metav1.ListOptions) (runtime.Object, error) {
 }
 
 func (f theirFeed) Watch(metav1.ListOptions) (watch.Interface, error) {
-	return theirFeedWatch{f.feed}, nil
+	return theirFeedWatch(f), nil
 }
 
 // theirFeedWatch needs no end of its own: the reflector stops by itself.
