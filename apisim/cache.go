@@ -150,8 +150,8 @@ func (c *cache) ready() (downSince time.Time, ok bool) {
 	return c.downSince, ok
 }
 
-// changesAfter appends to buf up to limit writes above the RV that this server
-// has heard of. It returns the RV that the reader has then seen everything up
+// changesAfter appends to buf about limit writes above the RV that this server
+// has heard of: whole revisions. It returns the RV that the reader has then seen everything up
 // to, and false if writes above the RV are already forgotten.
 func (c *cache) changesAfter(t *table, rv uint64, buf []change, limit int) (_ []change, seen uint64, ok bool) {
 	s := c.store
@@ -172,7 +172,10 @@ func (c *cache) changesAfter(t *table, rv uint64, buf []change, limit int) (_ []
 	rest := t.log[from:to]
 	more := len(rest) > limit
 	if more {
-		rest = rest[:limit]
+		// Not inside a group that shares an RV: a reader that goes on above it
+		// would miss the rest.
+		rest = t.log[from:t.firstAbove(rest[limit-1].rv)]
+		more = from+len(rest) < to
 	}
 	for _, r := range rest {
 		buf = append(buf, change{r, r.older})

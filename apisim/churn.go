@@ -152,7 +152,7 @@ func (c *churner) update(i int) error {
 		return err
 	}
 	next := newRevision(&c.t.res, cur.key, pod)
-	if c.s.store.commit(c.t, cur, next) {
+	if c.s.store.commit(c.t, change{next, cur}) {
 		c.tell(at, typeModified, next)
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"sort"
 	"sync"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -104,22 +103,27 @@ func (t *table) get(key string) *revision {
 }
 
 // commit stores the next version of an object, or its deletion, if the newest
-// version is still cur (nil: the object must not exist). It numbers the
+// version is still prev (nil: the object must not exist). It numbers the
 // revision and wakes whoever waits for it. It reports false, and changes
-// nothing, if another write came first.
-func (s *store) commit(t *table, cur, next *revision) bool {
+// nothing, if another write came first. Several writes, of different keys,
+// happen in one revision.
+func (s *store) commit(t *table, writes ...change) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t.get(next.key) != cur {
-		return false
+	for _, w := range writes {
+		if t.get(w.rev.key) != w.prev {
+			return false
+		}
 	}
 	for _, c := range s.caches {
 		c.settle() // before the write: it belongs to what comes after
 	}
 	s.rv++
-	next.rv = s.rv
-	next.obj.(metav1.Object).SetResourceVersion(formatRV(s.rv))
-	s.append(t, next)
+	for _, w := range writes {
+		w.rev.rv = s.rv
+		w.rev.meta().SetResourceVersion(formatRV(s.rv))
+		s.append(t, w.rev)
+	}
 	for _, c := range s.caches {
 		c.heard(t)
 	}

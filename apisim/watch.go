@@ -214,7 +214,7 @@ func (s *Server) stream(ctx context.Context, w *watcher, t *table, q *listQuery,
 				return
 			}
 		}
-		full := len(batch) == watchBatch
+		full := len(batch) >= watchBatch
 		clear(batch)
 		if bookmarkDue && !full {
 			if seen > start.caughtUp {

@@ -16,7 +16,7 @@ func (s *Server) create(t *table, obj runtime.Object, from origin) (*revision, e
 	}
 	m := obj.(metav1.Object)
 	next := newRevision(&t.res, objectKey(m.GetNamespace(), m.GetName()), obj)
-	if !s.store.commit(t, nil, next) {
+	if !s.store.commit(t, change{rev: next}) {
 		return nil, apierrors.NewAlreadyExists(t.res.groupResource(), m.GetName())
 	}
 	return next, nil
@@ -49,7 +49,7 @@ func (s *Server) change(t *table, namespace, name string, from origin, edit func
 		} else if !changed {
 			return cur, nil
 		}
-		if s.store.commit(t, cur, next) {
+		if s.store.commit(t, change{next, cur}) {
 			return next, nil
 		}
 	}
@@ -103,7 +103,7 @@ func (s *Server) remove(t *table, namespace, name string, pre preconditions) (*r
 			next.meta().SetDeletionTimestamp(&at)
 			next.meta().SetDeletionGracePeriodSeconds(&grace)
 		}
-		if s.store.commit(t, cur, next) {
+		if s.store.commit(t, change{next, cur}) {
 			return next, nil
 		}
 	}
