@@ -151,8 +151,9 @@ func (c *cache) ready() (downSince time.Time, ok bool) {
 }
 
 // changesAfter appends to buf about limit writes above the RV that this server
-// has heard of: whole revisions. It returns the RV that the reader has then seen everything up
-// to, and false if writes above the RV are already forgotten.
+// has heard of, and never a part of what shares an RV. It returns the RV that
+// the reader has then seen everything up to, and false if writes above the RV
+// are already forgotten.
 func (c *cache) changesAfter(t *table, rv uint64, buf []change, limit int) (_ []change, seen uint64, ok bool) {
 	s := c.store
 	s.mu.RLock()

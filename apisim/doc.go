@@ -23,8 +23,9 @@
 //
 // Store:
 //
-//   - S1. One counter numbers the writes of all resources. It starts at 100 and
-//     grows by one with each write.
+//   - S1. One counter numbers the revisions of all resources. It starts at 100
+//     and grows by one with each revision. A revision is one write, or the
+//     deletions of one DeleteTogether.
 //   - S2. An update that changes nothing writes nothing: no RV, no event.
 //   - S3. A write with a resourceVersion succeeds only on that version.
 //   - S4. A key that is deleted and created again gets another UID.
