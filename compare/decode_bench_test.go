@@ -111,7 +111,6 @@ func (t *body) RoundTrip(r *http.Request) (*http.Response, error) {
 type ourDecoder struct {
 	transport *body
 	source    reflector.Source[*corev1.Pod]
-	options   reflector.WatchOptions
 }
 
 func oursOn(b *testing.B, enc string) *ourDecoder {

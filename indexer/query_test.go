@@ -21,9 +21,7 @@ func TestQuery(t *testing.T) {
 		for n := from; n < to; n++ {
 			o := item(fmt.Sprintf("%s/o%02d", []string{"a", "a-b", "b"}[n%3], n), "u", "1").Object
 			o.IP = fmt.Sprint(n % 4)
-			for _, tag := range []string{"x", "y"}[:n%3%3] {
-				o.Tags = append(o.Tags, tag)
-			}
+			o.Tags = []string{"x", "y"}[:n%3]
 			if err := ix.Add(o); err != nil {
 				t.Fatal(err)
 			}

@@ -44,6 +44,9 @@ func (g *gzipBody) Close() error { return g.body.Close() }
 
 // budget caps what may be read until it is renewed. It acts before memory is
 // taken: a reader that wants more meets an error.
+//
+// It also marks the errors of the connection: a JSON decoder reports what a
+// read inside a value returned as it reports bad text.
 type budget struct {
 	r      io.Reader
 	left   int
@@ -59,5 +62,14 @@ func (b *budget) Read(p []byte) (int, error) {
 	}
 	n, err := b.r.Read(p[:min(len(p), b.left)])
 	b.left -= n
+	if err != nil && err != io.EOF {
+		err = &brokenError{err}
+	}
 	return n, err
 }
+
+// brokenError is an error of the connection, as against one of what came over it.
+type brokenError struct{ err error }
+
+func (e *brokenError) Error() string { return e.err.Error() }
+func (e *brokenError) Unwrap() error { return e.err }

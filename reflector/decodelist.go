@@ -88,6 +88,9 @@ func unreadable(what string, err error) error {
 	if size, ok := errors.AsType[*SizeError](err); ok {
 		return &DecodeError{What: what, Err: size}
 	}
+	if broken, ok := errors.AsType[*brokenError](err); ok && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("the connection broke while %s was read: %w", what, broken.err)
+	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
 		return fmt.Errorf("the connection was cut inside %s: %w", what, io.ErrUnexpectedEOF)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -37,7 +36,6 @@ func newObjectDecoder[T metav1.Object](newT func() T, keyFunc object.KeyFunc[T],
 func (d *objectDecoder[T]) decode(raw []byte, enc encoding, list metav1.TypeMeta) (it object.Item[T], bad, err error) {
 	obj, bad := d.unmarshal(raw, enc)
 	if bad != nil {
-		unquote(bad)
 		it, err := d.unread(raw, enc, bad)
 		return it, bad, err
 	}
@@ -79,16 +77,6 @@ func (d *objectDecoder[T]) unread(raw []byte, enc encoding, bad error) (it objec
 	}
 	it.Key, it.UID, it.ResourceVersion = id.key(), types.UID(id.uid), string(id.resourceVersion)
 	return it, nil
-}
-
-// unquote takes the value that can't be decoded out of an error: it is content
-// of an object, maybe a secret, and the error is going to be logged.
-func unquote(err error) {
-	for ; err != nil; err = errors.Unwrap(err) {
-		if e, ok := err.(*json.SemanticError); ok {
-			e.JSONValue = nil
-		}
-	}
 }
 
 func (d *objectDecoder[T]) unmarshal(raw []byte, enc encoding) (T, error) {

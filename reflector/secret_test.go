@@ -9,7 +9,7 @@ import (
 )
 
 // A Secret that can't be decoded is quarantined with an error that is logged:
-// it must not quote the value, which was so until it was looked for.
+// it names the field, and doesn't quote the value.
 func TestQuarantineDoesNotQuoteTheObject(t *testing.T) {
 	d := newObjectDecoder(func() *corev1.Secret { return new(corev1.Secret) }, nil, nil)
 	raw := `{"metadata":{"name":"s","uid":"u","resourceVersion":"1"},"data":{"password":"hunter2!"}}`

@@ -213,14 +213,6 @@ func (a args) number(i int) (int, error) {
 	return n, nil
 }
 
-// numberOr is number, for a word that may be missing.
-func (a args) numberOr(i, or int) (int, error) {
-	if i >= len(a) {
-		return or, nil
-	}
-	return a.number(i)
-}
-
 func (a args) duration(i int) (time.Duration, error) {
 	w, err := a.word(i)
 	if err != nil {
