@@ -52,6 +52,11 @@ func TestChecker(t *testing.T) {
 	event := func(typ, name string, uid types.UID, rv string) func(checker) {
 		return func(c checker) { c.Event(Event{Type: typ, Key: key(name), UID: uid, RV: rv}) }
 	}
+	together := func(c checker) {
+		c.opts.History.Set(key("d"), "4", "107")
+		c.opts.History.Set(key("e"), "5", "108")
+		c.opts.History.DeleteTogether([]object.Key{key("d"), key("e")}, "110")
+	}
 	tests := []struct {
 		name, why string
 		did       []func(checker)
@@ -62,6 +67,15 @@ func TestChecker(t *testing.T) {
 		{"I1_HalfAList", "b is missing", []func(checker){store("102", "a@101")}, "I1"},
 		{"I1_ALostDelete", "b is there still", []func(checker){store("104", "a@103 b@102")}, "I1"},
 		{"I1_AnotherVersion", "a is old", []func(checker){store("103", "a@101 b@102")}, "I1"},
+		{"I1_Lingers", "d and e go at 110, and the client has heard of e alone", []func(checker){together, store("108", "a@103 d@107 e@108"), store("110", "a@103 d@107"), store("112", "a@103 d@107"), store("112", "a@103")}, ""},
+		{"I1_LingersFromTheStart", "the first look comes between the two", []func(checker){together, store("110", "a@103 e@108")}, ""},
+		{"I1_LingersNoLonger", "what was gone is back", []func(checker){together, store("110", "a@103 d@107"), store("112", "a@103 d@107 e@108")}, "I1"},
+		{"I1_LingersInAnotherVersion", "", []func(checker){together, store("110", "a@103 d@106")}, "I1"},
+		{"I1_LingersTooEarly", "neither has gone yet", []func(checker){together, store("109", "a@103 d@107")}, "I1"},
+		{"I1_LingersAndLacks", "a has not gone at all", []func(checker){together, store("110", "d@107")}, "I1"},
+		{"I1_LingersBehindAnother", "d was made anew, which the watch has told", []func(checker){together,
+			func(c checker) { c.opts.History.Set(key("d"), "7", "111") }, store("111", "a@103 d@107")}, "I1"},
+		{"I14_Lingers", "in the end nothing does", []func(checker){together, event("ADDED", "a", "1", "103"), func(c checker) { c.Converged(state("a@103 d@107"), state("a@103")) }}, "I14"},
 		{"I2_Backwards", "a state that was, but from before", []func(checker){store("103", "a@103 b@102"), store("102", "a@101 b@102")}, "I2"},
 		{"I2_Rollback", "the server went back too", []func(checker){
 			store("103", "a@103 b@102"), func(c checker) { c.opts.History.Rollback("102") }, store("102", "a@101 b@102")}, ""},

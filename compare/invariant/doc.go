@@ -14,7 +14,8 @@
 // # Invariants
 //
 //   - I1 The store equals the server's state at the store's version, at every
-//     moment. Never half a list.
+//     moment. Never half a list. Of objects that were deleted at one version
+//     (History.DeleteTogether) some may linger until the next list.
 //   - I2 The version of the store never decreases, unless the server was rolled
 //     back.
 //   - I3 A watch begins only at a version that was delivered: that of a complete

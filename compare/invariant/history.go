@@ -32,6 +32,16 @@ type epoch struct {
 	// mostly, and so does it.
 	at State
 	n  int
+	// lingering is what a client may have besides: what a group took whose
+	// deletions share a version, until the key is written again.
+	lingering map[object.Key]lingerer
+}
+
+// lingerer is an object that a group took: its last version, and that of the
+// group.
+type lingerer struct {
+	Version
+	gone string
 }
 
 type change struct {
@@ -46,17 +56,32 @@ type what uint8
 const (
 	set what = iota
 	deleted
-	left // the selection
+	together // deleted, with others in one version
+	left     // the selection
 )
 
 // NewHistory returns the history of an empty server.
-func NewHistory() *History { return &History{epochs: []*epoch{{at: State{}}}} }
+func NewHistory() *History { return &History{epochs: []*epoch{newEpoch(nil)}} }
+
+func newEpoch(changes []change) *epoch {
+	return &epoch{changes: changes, at: State{}, lingering: map[object.Key]lingerer{}}
+}
 
 // Set records that the object was written, and is in the selection.
 func (h *History) Set(key object.Key, uid types.UID, rv string) { h.record(change{rv, key, uid, set}) }
 
 // Delete records that the object was deleted.
 func (h *History) Delete(key object.Key, rv string) { h.record(change{rv, key, "", deleted}) }
+
+// DeleteTogether records that the objects were deleted in one revision. A client
+// that has seen one of the deletions stands at that version. If its watch ends
+// there, the others are never sent, and what it has of them lingers until its
+// next list. Such objects may linger; those that it has seen go may not return.
+func (h *History) DeleteTogether(keys []object.Key, rv string) {
+	for _, key := range keys {
+		h.record(change{rv, key, "", together})
+	}
+}
 
 // Leave records that the object was written and is no longer in the selection.
 func (h *History) Leave(key object.Key, rv string) { h.record(change{rv, key, "", left}) }
@@ -75,7 +100,7 @@ func (h *History) Rollback(rv string) {
 	defer h.mu.Unlock()
 	last := h.epochs[len(h.epochs)-1]
 	kept := last.changes[:last.upTo(rv)]
-	h.epochs = append(h.epochs, &epoch{changes: append([]change(nil), kept...), at: State{}})
+	h.epochs = append(h.epochs, newEpoch(append([]change(nil), kept...)))
 }
 
 func (h *History) rollbacks() int {
@@ -84,14 +109,15 @@ func (h *History) rollbacks() int {
 	return len(h.epochs) - 1
 }
 
-// explains reports whether the server had the state at rv, in any epoch. If not,
-// it returns what it had in the newest, and the keys that had left the selection.
-func (h *History) explains(rv string, got State) (ok bool, want State, gone map[object.Key]bool) {
+// explains reports whether the server had the state at rv, in any epoch, to a
+// client that had before what before says. If not, it returns what it had in the
+// newest, and the keys that had left the selection.
+func (h *History) explains(rv string, got State, before storeView) (ok bool, want State, gone map[object.Key]bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := len(h.epochs) - 1; i >= 0; i-- {
 		state := h.epochs[i].stateAt(rv)
-		if maps.Equal(state, got) {
+		if maps.Equal(state, got) || h.epochs[i].lingers(got, before) {
 			return true, nil, nil
 		}
 		if want == nil {
@@ -109,17 +135,48 @@ func (e *epoch) upTo(rv string) int {
 func (e *epoch) stateAt(rv string) State {
 	n := e.upTo(rv)
 	if n < e.n {
-		e.at, e.n = State{}, 0
+		e.at, e.lingering, e.n = State{}, map[object.Key]lingerer{}, 0
 	}
 	for ; e.n < n; e.n++ {
 		switch c := e.changes[e.n]; c.what {
 		case set:
 			e.at[c.key] = Version{c.uid, c.rv}
+			delete(e.lingering, c.key)
+		case together:
+			e.lingering[c.key] = lingerer{e.at[c.key], c.rv}
+			delete(e.at, c.key)
 		default:
 			delete(e.at, c.key)
 		}
 	}
 	return e.at
+}
+
+// lingers reports whether got is the state at hand and nothing besides but what
+// lingers. What the client had lost at the group's version or later is back, and
+// doesn't linger.
+func (e *epoch) lingers(got State, before storeView) bool {
+	if len(e.lingering) == 0 {
+		return false
+	}
+	for key, v := range e.at {
+		if got[key] != v {
+			return false
+		}
+	}
+	for key, v := range got {
+		if _, lives := e.at[key]; lives {
+			continue
+		}
+		l, known := e.lingering[key]
+		if !known || l.Version != v {
+			return false
+		}
+		if _, had := before.state[key]; !had && before.rv != "" && !object.Newer(l.gone, before.rv) {
+			return false
+		}
+	}
+	return true
 }
 
 // leftBy returns the keys whose last change up to rv took them out of the

@@ -60,7 +60,7 @@ func (c *Checker) lookedAt(rv string, state State) {
 	if c.opts.History == nil {
 		return
 	}
-	ok, want, gone := c.opts.History.explains(rv, state)
+	ok, want, gone := c.opts.History.explains(rv, state, before)
 	if ok {
 		return
 	}

@@ -58,6 +58,7 @@ func TestParse_Errors(t *testing.T) {
 	tests := []struct{ why, data, want string }{
 		{"a verb", head + "-- script --\njump 3\n-- expect --\n", `x.txtar:4: jump 3: verb "jump" is unknown`},
 		{"a number", head + "-- script --\ncreate many\n-- expect --\n", `x.txtar:4: create many: "many" is no number`},
+		{"a word too many", head + "-- script --\ncreate 3 together\n-- expect --\n", `"together" is no word here`},
 		{"a missing word", head + "-- script --\nadvance\n-- expect --\n", `x.txtar:4: advance: word 2 is missing`},
 		{"an effect", head + "-- script --\nfault list : melt\n-- expect --\n", `effect "melt" is unknown`},
 		{"a fault without an effect", head + "-- script --\nfault list\n-- expect --\n", `a fault is KIND [WHICH] : EFFECT`},

@@ -18,6 +18,12 @@ func parseVerb(words []string) (func(*runner) error, error) {
 		return (*runner).start, nil
 	case "create", "update", "delete", "recreate", "relabel":
 		n, err := a.number(0)
+		if len(a) > 1 {
+			if words[0] != "delete" || a[1] != "together" {
+				return nil, fmt.Errorf("%q is no word here; only deletions happen together", a[1])
+			}
+			return func(r *runner) error { return r.deleteTogether(n) }, err
+		}
 		return func(r *runner) error { return r.write(words[0], n) }, err
 	case "fault":
 		return parseFault(a)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"informer.example/compare/invariant"
 	"informer.example/object"
@@ -70,6 +71,35 @@ func (r *runner) writeOne(verb string) error {
 		m.SetAnnotations(map[string]string{"turn": strconv.Itoa(r.turn)})
 	}
 	return r.record(server.Update(gvr, obj))
+}
+
+// deleteTogether deletes the n oldest in one revision.
+func (r *runner) deleteTogether(n int) error {
+	server, gvr := r.cluster.Server(0), r.resource()
+	objects, _, err := server.List(gvr, "")
+	if err != nil {
+		return err
+	}
+	if len(objects) < n {
+		return fmt.Errorf("delete together: there are only %d objects left", len(objects))
+	}
+	var names []types.NamespacedName
+	var keys []object.Key
+	for _, obj := range objects[:n] {
+		m := obj.(metav1.Object)
+		names = append(names, types.NamespacedName{Namespace: m.GetNamespace(), Name: m.GetName()})
+		if key := (object.Key{Namespace: m.GetNamespace(), Name: m.GetName()}); r.known[key.String()] {
+			keys = append(keys, key)
+			delete(r.known, key.String())
+		}
+	}
+	return r.checker.Write(func() error {
+		if err := server.DeleteTogether(gvr, names...); err != nil {
+			return err
+		}
+		r.history.DeleteTogether(keys, r.cluster.ResourceVersion())
+		return nil
+	})
 }
 
 func (r *runner) newObject(name string) runtime.Object {
