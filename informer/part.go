@@ -44,8 +44,19 @@ func (i *Informer[T]) newPart(namespace string, whole bool, source reflector.Sou
 	if r, ok := source.(reflector.Reuser[T]); ok && !i.opts.AlwaysDecode && i.opts.KeyFunc == nil {
 		source = r.Reusing(i.beginReuse)
 	}
-	p.reflector = reflector.New(source, sink[T]{informer: i, part: p}, i.opts.Reflector)
+	p.reflector = reflector.New(source, sink[T]{informer: i, part: p}, i.reflecting(p))
 	return p
+}
+
+// reflecting are the settings of a part's reflector. It doesn't know whose it
+// is, so its log lines get that from here.
+func (i *Informer[T]) reflecting(p *part[T]) reflector.Options {
+	o := i.opts.Reflector
+	o.Logger = o.Logger.With("informer", i.opts.Name)
+	if !p.whole {
+		o.Logger = o.Logger.With("namespace", p.namespace)
+	}
+	return o
 }
 
 // follow reflects and applies until ctx ends, and returns when both have ended.
