@@ -50,6 +50,7 @@ type state struct {
 	// remembered for the whole run.
 	noStreams bool
 	polling   polling
+	tryWatch  time.Duration // with pollNoWatch: when a watch is tried again
 	listed    time.Duration // when the last list was complete
 
 	list   listState

@@ -29,7 +29,8 @@ func (p policy) step(s state, in input) (state, effect) {
 		if s.mode == modeOpenList {
 			s.mode = modeStage
 		} else {
-			s.mode = modeStream
+			s.mode, s.tryWatch = modeStream, 0
+			s.polling = pollNo // if it was tried again: it can be watched now
 		}
 		return s, effect{next: doRead}
 	case inEvent:
@@ -112,13 +113,6 @@ func (p policy) refused(s state, in input, after mode, data dataEffect) (state, 
 	s.failures++
 	s.mode = modeStopped
 	return s, effect{data: data, next: doStop}
-}
-
-// pause lies between two polls. It is no failure.
-func (p policy) pause(s state, data dataEffect) (state, effect) {
-	s.list = p.newList(s, RelistPoll, "")
-	s.mode, s.after = modeWait, modeList
-	return s, effect{data: data, next: doWait, floor: p.poll, ceiling: p.poll / 10}
 }
 
 // maxRetryAfter caps what a server may ask for.

@@ -51,7 +51,7 @@ func (p policy) complete(s state, in input) (state, effect) {
 	s, reason := committed(s, in)
 	var eff effect
 	if s.polling != pollNo {
-		s, eff = p.pause(s, dataCommit)
+		s, eff = p.polled(s, in)
 	} else {
 		s, eff = p.open(s, in, dataCommit)
 	}
@@ -90,6 +90,7 @@ func (p policy) listFailed(s state, in input) (state, effect) {
 	if s.list.check != checkNone {
 		return p.checkFailed(s, in)
 	}
+	s.tryWatch = 0 // who answers next may be another, that knows watches
 	switch in.class {
 	case classExpired, classTooLarge:
 		// Not again at this version. The token that a server adds to an

@@ -60,7 +60,7 @@ func (p policy) stageFailed(s state, in input) (state, effect) {
 		return p.withoutStreams(s, faultNone)
 	case classNoVerb:
 		if p.poll > 0 {
-			s.polling = pollNoWatch
+			s = s.unwatchable(in.now)
 		} else if p.failFast {
 			return p.refused(s, in, modeList, dataDiscard)
 		}

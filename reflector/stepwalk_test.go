@@ -66,14 +66,17 @@ func walk(t *testing.T, p policy, steps []byte) {
 	// is the newest of all. One step for each thing that may be in flight, and
 	// then a new list of two pages at most.
 	const bound = 12
-	for n := 0; s.mode != modeStream && s.polling == pollNo; n++ {
+	if s.polling == pollNoWatch {
+		now = max(now, s.tryWatch) // as late as that, the watch is tried again
+	}
+	for n := 0; s.mode != modeStream && s.polling != pollNoVersion; n++ {
 		if n == bound {
 			t.Fatalf("no watch after %d good answers: %+v", n, s)
 		}
 		now += time.Minute
 		take(well(s, eff))
 	}
-	for n := 0; s.polling != pollNo && (s.mode != modeWait || s.failures != 0); n++ {
+	for n := 0; s.polling == pollNoVersion && (s.mode != modeWait || s.failures != 0); n++ {
 		if n == bound {
 			t.Fatalf("no list after %d good answers: %+v", n, s)
 		}

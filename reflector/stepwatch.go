@@ -72,6 +72,10 @@ func (p policy) watchFailed(s state, in input) (state, effect) {
 	if s.mode == modeStream {
 		s, _ = p.closed(s, in)
 	}
+	if s.polling != pollNo {
+		// It was worth a try. The polls don't wait for it.
+		return p.pause(s.unwatchable(in.now), dataNone)
+	}
 	switch in.class {
 	case classExpired:
 		return p.relist(s, in, RelistExpired)
@@ -83,8 +87,7 @@ func (p policy) watchFailed(s state, in input) (state, effect) {
 		return p.relist(s, in, RelistRejected)
 	case classNoVerb:
 		if p.poll > 0 {
-			s.polling = pollNoWatch
-			return p.pause(s, dataNone)
+			return p.pause(s.unwatchable(in.now), dataNone)
 		}
 		return p.refused(s, in, modeOpen, dataNone)
 	case classRefused:

@@ -170,7 +170,7 @@ type Options struct {
 	IdleTimeout time.Duration
 	// PollInterval is the pause between two lists of a resource that can't be
 	// watched: it lacks the verb, or its lists have no version. 0 makes that an
-	// error instead.
+	// error instead. A watch is tried again now and then.
 	PollInterval time.Duration
 	// VerifyEvery is how often the whole state is listed again to make sure,
 	// between two watches. It bounds how long a change can stay unnoticed that
