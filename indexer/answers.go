@@ -60,9 +60,10 @@ func (ix *Indexer[T]) has(name, answers string) bool {
 // LabelIndex indexes by the value of one label. An object without the label is
 // left out; one whose label is empty is under "".
 func LabelIndex[T metav1.Object](label string) IndexFunc[T] {
+	var one singles
 	return func(obj T) ([]string, error) {
 		if v, ok := obj.GetLabels()[label]; ok {
-			return []string{v}, nil
+			return one.of(v), nil
 		}
 		return nil, nil
 	}

@@ -1,14 +1,17 @@
 package indexer
 
 import (
+	"sync/atomic"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // SimpleIndex indexes by one value; "" leaves the object out.
 func SimpleIndex[T metav1.Object](f func(T) string) IndexFunc[T] {
+	var one singles
 	return func(obj T) ([]string, error) {
 		if v := f(obj); v != "" {
-			return []string{v}, nil
+			return one.of(v), nil
 		}
 		return nil, nil
 	}
@@ -46,4 +49,28 @@ func Must[T metav1.Object](f IndexFunc[T], err error) IndexFunc[T] {
 		panic(err)
 	}
 	return f
+}
+
+// singles cuts slices of one value off a common array. Index functions are
+// asked at every event, and most answer with one value: this way that costs one
+// allocation in many calls. Safe for concurrent use; the zero value is ready.
+type singles struct{ block atomic.Pointer[singlesBlock] }
+
+type singlesBlock struct {
+	taken  atomic.Uint32
+	values [64]string
+}
+
+func (s *singles) of(v string) []string {
+	if b := s.block.Load(); b != nil {
+		if n := int(b.taken.Add(1)); n <= len(b.values) {
+			b.values[n-1] = v
+			return b.values[n-1 : n : n]
+		}
+	}
+	b := &singlesBlock{}
+	b.taken.Store(1)
+	b.values[0] = v
+	s.block.Store(b) // where two do so at once, the rest of one is lost
+	return b.values[:1:1]
 }

@@ -183,20 +183,29 @@ func liveHeap() int64 {
 	return int64(m.HeapAlloc)
 }
 
+// All handlers of an informer share one idle worker, however many were busy.
 func TestP7_IdleHandlerHasNoGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := apisim.New()
 		create(t, server, "default", "a")
 		f, pods := podInformer(t, server)
 		start(t, f)
+		without := bubbled(t)
+		gate := make(chan struct{})
 		for range 100 {
-			addHandler(t, pods, informer.HandlerFuncs[pod]{})
+			addHandler(t, pods, informer.HandlerFuncs[pod]{AddFunc: func(pod) { <-gate }})
 		}
-		synctest.Wait()
-		stacks := make([]byte, 1<<20)
-		stacks = stacks[:runtime.Stack(stacks, true)]
-		if n := strings.Count(string(stacks), ").run("); n != 1 { // the apply loop's
-			t.Errorf("%d goroutines run, want the apply loop and none for 100 idle handlers:\n%s", n, stacks)
+		if n := bubbled(t) - without; n != 100 {
+			t.Errorf("%d goroutines for 100 calls that hang", n)
+		}
+		close(gate)
+		if n := bubbled(t) - without; n != 1 {
+			t.Errorf("%d goroutines for 100 idle handlers, want 1 for all of them", n)
+		}
+		// It is what tells the next event.
+		create(t, server, "default", "b")
+		if n := bubbled(t) - without; n != 1 {
+			t.Errorf("%d goroutines after one more event", n)
 		}
 	})
 }

@@ -16,8 +16,8 @@ import (
 // hub holds the event log and the handlers that read it. The apply loop is
 // its one writer.
 //
-// A handler has a goroutine only while there is something to tell it: an idle
-// handler costs a struct. Its place in the log is a pointer to the segment
+// A handler has a goroutine (see worker) only while there is something to tell
+// it: an idle handler costs a struct. Its place in the log is a pointer to the segment
 // that it took last. When more than its maxLag events wait behind that place,
 // the handler gives it up for a view (see view), so that a slow handler holds
 // the log back for nobody and no memory grows with the number of events. A
@@ -31,7 +31,7 @@ type hub[T metav1.Object] struct {
 	epoch    time.Time
 	covers   func(namespace string) bool // is it in the informer's scope? Set once; nil: yes
 
-	tasks    sync.WaitGroup // the handler goroutines and the watchdog; Add only under mu and not once stopped
+	tasks    sync.WaitGroup // the workers and the watchdog; Add only under mu and not once stopped
 	segments atomic.Uint64  // counts what was published, for those who must know it without mu
 	waiting  atomic.Bool    // the apply loop waits for a Block handler
 	relief   chan struct{}  // and is told here that one has moved; capacity 1
@@ -44,7 +44,8 @@ type hub[T metav1.Object] struct {
 	logged    uint64      // events logged so far, as segment.end counts them
 	published uint64      // the newest commit that the log covers
 	regs      []*Registration[T]
-	blocking  int // how many of regs have the policy Block
+	idle      chan *Registration[T] // to the worker that waits for a handler; nil: there is none
+	blocking  int                   // how many of regs have the policy Block
 	started   bool
 	stopped   bool
 	synced    bool
@@ -248,6 +249,7 @@ func (h *hub[T]) halt() {
 	for _, r := range regs {
 		h.retire(r, ErrStopped)
 	}
+	h.dismiss()
 	if h.watchdog != nil && h.watchdog.Stop() {
 		h.watchdog = nil
 		h.tasks.Done()

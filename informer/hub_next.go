@@ -10,7 +10,7 @@ import (
 	"informer.example/object"
 )
 
-// task is one piece of work for a handler's goroutine. One of changes, diff
+// task is one piece of work for a handler. One of changes, diff
 // and replay is set.
 type task[T metav1.Object] struct {
 	seq     uint64 // when the task is done, the handler has been told this commit
@@ -30,25 +30,15 @@ type task[T metav1.Object] struct {
 	segments uint64
 }
 
-// wake makes sure that r's goroutine runs. h.mu is held.
-func (h *hub[T]) wake(r *Registration[T]) {
-	if r.active || !h.started || h.stopped || r.over.Load() {
-		return
-	}
-	r.active = true
-	h.watch(r.opts.slowCall)
-	h.tasks.Add(1)
-	go r.run()
-}
-
 // next returns what to tell r next. When there is nothing it returns false,
-// and r's goroutine ends: from then on wake may start another.
+// and r's worker leaves it: from then on wake may give it another.
 func (h *hub[T]) next(r *Registration[T]) (task[T], bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t, ok := h.pick(r)
 	if !ok {
 		r.active = false
+		r.subject.Store(nil)
 		if h.stopped || r.over.Load() {
 			r.end()
 		}

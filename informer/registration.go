@@ -50,7 +50,7 @@ type Registration[T metav1.Object] struct {
 	slow     uint64 // calls that were reported
 	warned   int64  // began of the last one of those
 	replay   replay
-	active   bool // run has a goroutine
+	active   bool // a worker has it
 	isSynced bool
 	hasEnded bool
 	err      error // why it is over
@@ -124,8 +124,8 @@ func (r *Registration[T]) Status() HandlerStatus {
 	return r.hub.statusOf(r)
 }
 
-// run tells the handler what there is to tell, then ends. hub.wake starts it,
-// one at a time; hub.tasks counts it.
+// run tells the handler what there is to tell, then returns. hub.wake has a
+// worker call it, one at a time.
 func (r *Registration[T]) run() {
 	returned := false
 	defer func() {
@@ -134,7 +134,6 @@ func (r *Registration[T]) run() {
 			// ends). What it has taken in is unknown, so it is told no more.
 			r.hub.abandon(r)
 		}
-		r.hub.tasks.Done()
 	}()
 	for {
 		t, ok := r.hub.next(r)
@@ -148,7 +147,6 @@ func (r *Registration[T]) run() {
 			r.hub.finish(r, t)
 		}
 	}
-	r.subject.Store(nil)
 	returned = true
 }
 
@@ -158,13 +156,20 @@ func (r *Registration[T]) tell(t task[T]) bool {
 	switch {
 	case t.replay != nil:
 		return r.tellReplay(t)
-	case t.diff == nil:
-		for i := range t.changes {
-			if !r.change(&t, t.changes[i]) {
-				return false
-			}
+	case t.diff != nil:
+		return r.tellDiff(t)
+	}
+	for i := range t.changes {
+		if !r.change(&t, t.changes[i]) {
+			return false
 		}
-	case r.opts.delivery == Latest:
+	}
+	return true
+}
+
+// tellDiff is apart from tell, whose task need not leave the stack.
+func (r *Registration[T]) tellDiff(t task[T]) bool {
+	if r.opts.delivery == Latest {
 		for c := range t.diff {
 			for _, c := range r.hub.newest(r, c) {
 				if !r.change(&t, c) {
@@ -172,11 +177,11 @@ func (r *Registration[T]) tell(t task[T]) bool {
 				}
 			}
 		}
-	default:
-		for c := range t.diff {
-			if !r.change(&t, c) {
-				return false
-			}
+		return true
+	}
+	for c := range t.diff {
+		if !r.change(&t, c) {
+			return false
 		}
 	}
 	return true
