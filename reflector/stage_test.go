@@ -2,8 +2,12 @@ package reflector
 
 import (
 	"io"
+	"net/http"
+	"strconv"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"informer.example/object"
 )
@@ -90,6 +94,22 @@ func TestF49_LeaseDeletions(t *testing.T) {
 	same(t, "sink", sink.log(), "replace 2 items at 10", "DELETED a at 11", "replace 0 items at 11 because Verify")
 	if status.Relists[RelistVerify] != 1 {
 		t.Errorf("status %+v", status)
+	}
+}
+
+// TestVerificationsThatFail: a server that can't list at an exact version must
+// not keep the sink from its changes. Verification followed verification, with
+// no watch between them, for as long as they failed.
+func TestVerificationsThatFail(t *testing.T) {
+	f := &fake{lists: []fakePage{onePage}, watches: []fakeStream{{events: []Event[obj]{added("c", "11")}, every: 30 * time.Second, end: io.EOF}}}
+	const failed = 5
+	for n := range failed {
+		f.lists = append(f.lists, fakePage{err: refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError)})
+		f.watches = append(f.watches, fakeStream{events: []Event[obj]{added("d", strconv.Itoa(12+n))}, every: 45 * time.Second, end: io.EOF})
+	}
+	sink, status := drive(t, f, Options{VerifyEvery: time.Minute, Rand: func() float64 { return 1 }}, 20*time.Minute)
+	if status.ResourceVersion != "16" || len(f.lists) > 0 {
+		t.Errorf("%d changes arrived, %d verifications weren't tried: %+v", len(sink.log())-2, len(f.lists), status)
 	}
 }
 

@@ -1,6 +1,10 @@
 package reflector
 
-import "informer.example/object"
+import (
+	"time"
+
+	"informer.example/object"
+)
 
 // page takes a complete page. The pages wait until the last one is there; only
 // then is it known what they are worth (R1).
@@ -130,12 +134,25 @@ func (p policy) checkFailed(s state, in input) (state, effect) {
 		// mends what is wrong, though it doesn't tell whether anything was.
 		s.list = p.newList(s, RelistVerify, s.progress)
 		return p.fetch(s, dataDiscard)
-	case verifying && (in.class == classRefused || in.class == classNoVerb || in.class == classInvalid):
-		s.listed = in.now // not now, nor at once again
 	}
 	s.list = listState{}
-	return p.retry(s, in, modeOpen, dataDiscard)
+	s, eff := p.retry(s, in, modeOpen, dataDiscard)
+	if verifying {
+		// A watch comes first: without one the sink would fall behind for as
+		// long as verifications fail. The next is made a while after the wait
+		// or, when this one was refused, at its time.
+		later := min(checkAgain, p.verify)
+		if in.class == classRefused || in.class == classNoVerb || in.class == classInvalid {
+			later = p.verify
+		}
+		s.listed = in.now + eff.floor + eff.ceiling + later - p.verify
+	}
+	return s, eff
 }
+
+// checkAgain is how long the watch lives that lies between a verification that
+// failed and the next.
+const checkAgain = time.Minute
 
 // restart is the list from its beginning, at version rv. What began as a check
 // goes on as a list like any other.

@@ -265,15 +265,19 @@ func TestStep_Checks(t *testing.T) {
 			eff:  effect{data: dataDiscard, next: doWatch, initial: true},
 		},
 		{
-			why:  "a check that fails is no reason to be without a watch",
-			from: checking(checkState, "10"), in: failure(classPassing),
-			want: waiting(checking(checkState, "10")),
-			eff:  effect{data: dataDiscard, next: doWait, ceiling: initial},
+			why:  "a check that fails is no reason to be without a watch: the next waits behind one",
+			from: checking(checkState, "10"), in: at(2*time.Hour, failure(classPassing)),
+			want: func() state {
+				s := waiting(checking(checkState, "10"))
+				s.listed = time.Hour + initial + time.Minute
+				return s
+			}(),
+			eff: effect{data: dataDiscard, next: doWait, ceiling: initial},
 		},
 		{
 			why:  "one that is refused is not made again at once",
 			from: checking(checkState, "10"), in: at(2*time.Hour, failure(classRefused)),
-			want: func() state { s := waiting(checking(checkState, "10")); s.listed = 2 * time.Hour; return s }(),
+			want: func() state { s := waiting(checking(checkState, "10")); s.listed = 2*time.Hour + initial; return s }(),
 			eff:  effect{data: dataDiscard, next: doWait, ceiling: initial},
 		},
 		{
