@@ -157,7 +157,10 @@ func refusal(code int, reason metav1.StatusReason) error {
 var (
 	errGone  = refusal(http.StatusGone, metav1.StatusReasonExpired)
 	errReset = errors.New("connection reset")
-	onePage  = fakePage{items: []object.Item[obj]{item("a", "5"), item("b", "7")}, meta: ListMeta{ResourceVersion: "10"}}
+	// errTooNew: the version asked for is one that the server hasn't reached.
+	errTooNew = &apierrors.StatusError{ErrStatus: metav1.Status{Status: "Failure", Code: http.StatusGatewayTimeout, Reason: metav1.StatusReasonTimeout,
+		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge}}}}}
+	onePage = fakePage{items: []object.Item[obj]{item("a", "5"), item("b", "7")}, meta: ListMeta{ResourceVersion: "10"}}
 )
 
 // drive runs a reflector over a script for a while, and ends it. It lists in

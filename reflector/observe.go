@@ -64,7 +64,8 @@ func (r *Reflector[T]) observe(s state, eff effect) {
 	switch eff.next {
 	case doList:
 		if s.list.check == checkProbe {
-			break // to the outside it is part of the watch
+			tell = st.enter(Watching, now) || tell // to the outside it is part of the watch
+			break
 		}
 		if eff.list.Continue == "" {
 			st.Lists++

@@ -173,6 +173,33 @@ func TestF55_Rollback(t *testing.T) {
 	}
 }
 
+// TestF55_DeafWatches: a watch at a version that a restored server hasn't
+// reached is silent, and often doesn't get as far as a clean end: an idle limit
+// ends it, or something between does that cuts quiet connections. The probe
+// waited for a clean end after two minutes, so it never came.
+func TestF55_DeafWatches(t *testing.T) {
+	old := fakePage{items: []object.Item[obj]{item("a", "2")}, meta: ListMeta{ResourceVersion: "3"}}
+	for name, c := range map[string]struct {
+		opts   Options
+		stream fakeStream
+	}{
+		"an idle limit":                   {Options{IdleTimeout: 3 * time.Minute}, fakeStream{}},
+		"a server that never ends them":   {Options{}, fakeStream{}},
+		"connections cut when idle":       {Options{}, fakeStream{every: time.Minute, end: errReset}},
+		"watches ended when idle":         {Options{}, fakeStream{every: time.Minute, end: io.EOF}},
+		"watches that end almost at once": {Options{}, fakeStream{every: time.Second, end: io.EOF}},
+	} {
+		f := &fake{lists: []fakePage{onePage, {err: errTooNew}, old}}
+		for range 20 {
+			f.watches = append(f.watches, c.stream)
+		}
+		sink, _ := drive(t, f, c.opts, 9*time.Minute)
+		if got := sink.log(); len(got) != 2 || got[1] != "replace 1 items at 3 because Rollback" {
+			t.Errorf("%s: the rollback wasn't noticed: %q", name, f.requests())
+		}
+	}
+}
+
 // TestI11_Silence: an answer that doesn't come is given up, and nothing lost.
 func TestI11_Silence(t *testing.T) {
 	f := &fake{} // no list is answered
@@ -185,7 +212,7 @@ func TestI11_Silence(t *testing.T) {
 	if status.Watches != 1 {
 		t.Errorf("before timeout and slack: %+v", status)
 	}
-	f = &fake{lists: []fakePage{onePage}, watches: []fakeStream{{}, {}}}
+	f = &fake{lists: []fakePage{onePage, onePage}, watches: []fakeStream{{}, {}}} // the second answers a probe
 	_, status = drive(t, f, Options{}, 8*time.Minute+time.Second)
 	if status.Watches != 2 || status.Lists != 1 || !errors.Is(status.LastError, errSilent) {
 		t.Errorf("after timeout and slack: %+v", status)

@@ -52,6 +52,7 @@ type state struct {
 	polling   polling
 	tryWatch  time.Duration // with pollNoWatch: when a watch is tried again
 	listed    time.Duration // when the last list was complete
+	sure      time.Duration // when the server last showed that it has reached progress
 
 	list   listState
 	stream streamState

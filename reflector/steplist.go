@@ -72,7 +72,7 @@ func committed(s state, in input) (state, RelistReason) {
 		reason = RelistRollback
 	}
 	s.progress, s.atProgress = s.list.version, object.Key{}
-	s.failures, s.listed = 0, in.now
+	s.failures, s.listed, s.sure = 0, in.now, in.now
 	s.list = listState{}
 	return s, reason
 }
@@ -85,7 +85,7 @@ func (p policy) probed(s state, in input) (state, effect) {
 		return p.fetch(s, dataDiscard)
 	}
 	s.list = listState{}
-	s.failures = 0
+	s.failures, s.sure = 0, in.now
 	return p.open(s, in, dataDiscard)
 }
 

@@ -85,7 +85,7 @@ func TestStep_WatchVerbReturns(t *testing.T) {
 	const lately, now = time.Hour, time.Hour + watchAgain
 	at := func(d time.Duration, in input) input { in.now = d; return in }
 	polled := func(m mode, tryWatch time.Duration) state {
-		s := state{mode: m, progress: "10", polling: pollNoWatch, tryWatch: tryWatch, listed: lately}
+		s := state{mode: m, progress: "10", polling: pollNoWatch, tryWatch: tryWatch, listed: lately, sure: lately}
 		if m == modeList {
 			s.list = listState{reason: RelistPoll}
 		}
@@ -93,12 +93,12 @@ func TestStep_WatchVerbReturns(t *testing.T) {
 	}
 	pausing := func(tryWatch, listed time.Duration) state {
 		s := polled(modeList, tryWatch)
-		s.mode, s.after, s.listed = modeWait, modeList, listed
+		s.mode, s.after, s.listed, s.sure = modeWait, modeList, listed, listed
 		return s
 	}
 	opening := func() state {
 		s := polled(modeOpen, now)
-		s.listed = now
+		s.listed, s.sure = now, now
 		return s
 	}
 	failed := func(s state) state {
@@ -149,7 +149,7 @@ func TestStep_WatchVerbReturns(t *testing.T) {
 		{
 			why:  "accepted: it is watched from here on",
 			from: opening(), in: at(now, input{kind: inOpened}),
-			want: state{mode: modeStream, progress: "10", listed: now, stream: streamState{opened: now}},
+			want: state{mode: modeStream, progress: "10", listed: now, sure: now, stream: streamState{opened: now}},
 			eff:  effect{next: doRead},
 		},
 		{

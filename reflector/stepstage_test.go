@@ -249,7 +249,7 @@ func TestStep_Checks(t *testing.T) {
 		{
 			why:  "it is committed: whatever differs was missed",
 			from: checking(checkState, "10"), in: at(time.Hour, page("10", "")),
-			want: state{mode: modeOpen, progress: "10", listed: time.Hour},
+			want: state{mode: modeOpen, progress: "10", listed: time.Hour, sure: time.Hour},
 			eff:  effect{data: dataCommit, reason: RelistVerify, rv: "10", next: doWatch, watch: "10", within: time.Hour},
 		},
 		{
@@ -288,9 +288,9 @@ func TestStep_Checks(t *testing.T) {
 		},
 		{
 			why:  "it is",
-			from: checking(checkProbe, "10"), in: page("12", "t1"),
-			want: state{mode: modeOpen, progress: "10"},
-			eff:  effect{data: dataDiscard, next: doWatch, watch: "10", within: time.Hour},
+			from: checking(checkProbe, "10"), in: at(10*time.Minute, page("12", "t1")),
+			want: state{mode: modeOpen, progress: "10", sure: 10 * time.Minute},
+			eff:  effect{data: dataDiscard, next: doWatch, watch: "10", within: 50 * time.Minute},
 		},
 		{
 			why:  "F55: it isn't",

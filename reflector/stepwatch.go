@@ -15,9 +15,10 @@ func (p policy) event(s state, in input) (state, effect) {
 		case err != nil || order < 0:
 			return s, effect{data: dataDrop, next: doRead}
 		case order == 0:
+			s.sure = in.now
 			return s, effect{data: dataFresh, next: doRead}
 		}
-		return s.moved(in.rv, object.Key{}), effect{data: dataBookmark, rv: in.rv, next: doRead}
+		return s.moved(in, object.Key{}), effect{data: dataBookmark, rv: in.rv, next: doRead}
 	case err != nil:
 		// A change that can't be placed: what follows it can't be trusted.
 		s, eff := p.relist(s, in, RelistBadFrame)
@@ -30,16 +31,26 @@ func (p policy) event(s state, in input) (state, effect) {
 		// with it.
 		return s, effect{data: dataDrop, next: doRead}
 	}
-	return s.moved(in.rv, in.key), effect{data: dataApply, next: doRead}
+	return s.moved(in, in.key), effect{data: dataApply, next: doRead}
 }
 
-// suspect is how long a stream must have been silent for that to mean
-// something: servers send a bookmark every minute.
+// suspect is how long watches must have been silent for that to mean something:
+// servers send a bookmark every minute.
 const suspect = 2 * time.Minute
 
+// doubtful reports whether the stream that just ended, however it did, leaves
+// it open that the server is at progress at all. One that was restored from a
+// backup is silent to whoever watches from a version that it hasn't reached.
+func (p policy) doubtful(s state, in input) bool {
+	return !s.stream.moved && in.now-s.sure >= suspect && !p.due(s, in)
+}
+
+// probe is the list that settles it.
+func (s state) probe() listState { return listState{rv: s.progress, check: checkProbe} }
+
 // moved is the state after live progress.
-func (s state) moved(rv string, key object.Key) state {
-	s.progress, s.atProgress = rv, key
+func (s state) moved(in input, key object.Key) state {
+	s.progress, s.atProgress, s.sure = in.rv, key, in.now
 	s.failures, s.fruitless = 0, 0
 	s.stream.moved = true
 	return s
@@ -53,23 +64,31 @@ func (p policy) ended(s state, in input) (state, effect) {
 	switch {
 	case s.stream.moved:
 		return p.resume(s, in)
-	case lived >= suspect && !p.due(s, in):
-		// Not even a bookmark. A server that was restored from a backup is
-		// silent in this way to whoever watches from a version that it hasn't
-		// reached.
-		s.list = listState{rv: s.progress, check: checkProbe}
+	case lived >= p.short && p.doubtful(s, in):
+		s.list = s.probe()
 		return p.fetch(s, dataNone)
 	case lived >= p.short:
 		return p.resume(s, in)
 	}
-	s, eff := p.retry(s, in, modeOpen, dataNone)
+	s, eff := p.reopen(s, in, true)
 	eff.fault = faultEmpty
 	return s, eff
 }
 
+// reopen waits, and watches from where the last stream ended; it probes first
+// if a stream has left a doubt.
+func (p policy) reopen(s state, in input, streamed bool) (state, effect) {
+	if streamed && p.doubtful(s, in) {
+		s.list = s.probe()
+		return p.retry(s, in, modeList, dataNone)
+	}
+	return p.retry(s, in, modeOpen, dataNone)
+}
+
 // watchFailed decides what follows a watch that couldn't be opened, or broke.
 func (p policy) watchFailed(s state, in input) (state, effect) {
-	if s.mode == modeStream {
+	streamed := s.mode == modeStream
+	if streamed {
 		s, _ = p.closed(s, in)
 	}
 	if s.polling != pollNo {
@@ -94,7 +113,7 @@ func (p policy) watchFailed(s state, in input) (state, effect) {
 		return p.refused(s, in, modeOpen, dataNone)
 	}
 	// Nothing is lost: the next watch begins where this one ended (R4).
-	return p.retry(s, in, modeOpen, dataNone)
+	return p.reopen(s, in, streamed)
 }
 
 // closed resets the backoff if the stream that just ended was a healthy one.

@@ -120,6 +120,13 @@ func TestStep_StreamEnds(t *testing.T) {
 		s.grown++
 		return s
 	}
+	doubting := func(s state) state {
+		s = waiting(s, modeList)
+		s.list = listState{rv: s.progress, check: checkProbe}
+		return s
+	}
+	short := synced()
+	short.stream.opened = time.Hour
 	fresh := func(s state) state { s.grown = 0; return s }
 	relisting := func(s state, reason RelistReason, rv string) state {
 		s = waiting(s, modeList)
@@ -162,9 +169,21 @@ func TestStep_StreamEnds(t *testing.T) {
 		},
 		{
 			why:  "F4: a broken stream: resume, never relist",
-			from: synced(), in: at(time.Hour, failure(classPassing)),
-			want: waiting(synced(), modeOpen),
+			from: movedStream, in: at(time.Hour, failure(classPassing)),
+			want: waiting(movedStream, modeOpen),
 			eff:  effect{next: doWait, ceiling: initial},
+		},
+		{
+			why:  "F55: streams that brought nothing for minutes, however they ended: the next wait is followed by a probe",
+			from: synced(), in: at(2*time.Minute, failure(classSilent)),
+			want: doubting(synced()),
+			eff:  effect{next: doWait, ceiling: initial},
+		},
+		{
+			why:  "F55: the same for one that was too short to be followed by another at once",
+			from: short, in: at(time.Hour+time.Second, ended),
+			want: doubting(short),
+			eff:  effect{next: doWait, ceiling: initial, fault: faultEmpty},
 		},
 		{
 			why:  "a stream that lived long enough resets the backoff",
