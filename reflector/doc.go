@@ -52,7 +52,8 @@
 //     version.
 //   - R7 After every failure there is a random wait that grows, and begins
 //     anew only after a watch has lived for a while. What a server asks for by
-//     Retry-After is waited once, in one place.
+//     Retry-After is waited once, in one place. A watch that brought something
+//     and ended within seconds is no failure; a short random wait follows it too.
 //   - R8 Every answer has a deadline. A server that falls silent is given up.
 //   - R9 Run starts no goroutine, and returns at once when its context ends,
 //     whatever it is doing.

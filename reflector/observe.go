@@ -87,8 +87,11 @@ func (r *Reflector[T]) observe(s state, eff effect) {
 	case doWait:
 		st.NextAttempt = now.Add(eff.floor + time.Duration(r.opts.Rand()*float64(eff.ceiling)))
 		phase := Waiting
-		if s.polling != pollNo && s.failures == 0 {
+		switch {
+		case s.polling != pollNo && s.failures == 0:
 			phase = Polling
+		case s.after == modeOpen && s.failures == 0: // between two watches
+			phase = Watching
 		}
 		tell = st.enter(phase, now) || tell
 	}

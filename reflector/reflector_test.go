@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -40,10 +41,10 @@ func TestRun_Story(t *testing.T) {
 		"0s list rv=0 match=NotOlderThan limit=500 continue=",
 		"0s list rv= match= limit=500 continue=t",
 		"0s watch rv=10 timeout="+halfway,
-		"4s watch rv=13 timeout="+halfway,
-		"7.4s watch rv=14 timeout="+halfway,                      // after half of 0.8 s
-		"9.2s list rv=14 match=NotOlderThan limit=500 continue=", // after half of 1.6 s
-		"9.2s watch rv=40 timeout="+halfway,
+		"4.4s watch rv=13 timeout="+halfway,
+		"7.8s watch rv=14 timeout="+halfway,                      // after half of 0.8 s
+		"9.6s list rv=14 match=NotOlderThan limit=500 continue=", // after half of 1.6 s
+		"9.6s watch rv=40 timeout="+halfway,
 	)
 	same(t, "sink", sink.log(),
 		"replace 2 items at 10",
@@ -197,6 +198,19 @@ func TestF55_DeafWatches(t *testing.T) {
 		if got := sink.log(); len(got) != 2 || got[1] != "replace 1 items at 3 because Rollback" {
 			t.Errorf("%s: the rollback wasn't noticed: %q", name, f.requests())
 		}
+	}
+}
+
+// TestF34_ShortStreams: watches that each bring a change and end at once are
+// opened again at a pace of the client's, not of the server's.
+func TestF34_ShortStreams(t *testing.T) {
+	f := &fake{lists: []fakePage{onePage}}
+	for n := range 1000 {
+		f.watches = append(f.watches, fakeStream{events: []Event[obj]{added("c", strconv.Itoa(11+n))}, end: io.EOF})
+	}
+	_, status := drive(t, f, Options{}, time.Minute)
+	if status.Watches < 100 || status.Watches > 200 || status.Phase != Watching || status.Attempts != 0 || status.LastError != nil {
+		t.Errorf("a minute of short watches: %+v", status)
 	}
 }
 

@@ -200,17 +200,21 @@ func check(t *testing.T, p policy, before state, in input, after state, eff effe
 			bad("asked again for a version that can't be had")
 		}
 	case doWait:
-		if eff.data != dataCommit && after.failures == before.failures && after.polling == pollNo {
+		breath := in.kind == inEnded && before.stream.moved
+		if eff.data != dataCommit && after.failures == before.failures && after.polling == pollNo && !breath {
 			bad("a wait without a failure")
 		}
 		if after.failures > before.failures && (eff.ceiling < p.backoff.Initial || eff.ceiling > p.backoff.Max || eff.floor < 0 || eff.floor > maxRetryAfter) {
 			bad("a wait out of bounds")
 		}
-		if after.failures == before.failures && eff.floor != p.poll {
+		if after.failures == before.failures && eff.floor != p.poll && !breath {
 			bad("a poll that doesn't wait for its time")
 		}
 	case doStop:
 		bad("stopped without being asked to fail fast")
+	}
+	if in.kind == inEnded && in.now-before.stream.opened < p.short && eff.next == doWatch && !eff.initial {
+		bad("a busy loop of short watches")
 	}
 	if in.kind == inFailed && eff.next != doWait && eff.next != doList && !eff.initial {
 		bad("no wait after a failure")

@@ -58,10 +58,12 @@ func (s state) moved(in input, key object.Key) state {
 
 // ended follows the clean end of a stream, which is no failure: servers end
 // streams at their timeout, and when a reader is too slow. Streams that bring
-// nothing and end at once are one, or they would be a busy loop.
+// nothing and end at once are one.
 func (p policy) ended(s state, in input) (state, effect) {
 	s, lived := p.closed(s, in)
 	switch {
+	case s.stream.moved && lived < p.short:
+		return p.breathe(s)
 	case s.stream.moved:
 		return p.resume(s, in)
 	case lived >= p.short && p.doubtful(s, in):
@@ -73,6 +75,14 @@ func (p policy) ended(s state, in input) (state, effect) {
 	s, eff := p.reopen(s, in, true)
 	eff.fault = faultEmpty
 	return s, eff
+}
+
+// breathe waits a little before the next watch, after one that brought something
+// but was short. That is no failure; but if all of them are like that, as behind
+// a proxy that takes the first bytes for the whole answer, it would be a busy loop.
+func (p policy) breathe(s state) (state, effect) {
+	s.mode, s.after = modeWait, modeOpen
+	return s, effect{next: doWait, ceiling: p.backoff.Initial}
 }
 
 // reopen waits, and watches from where the last stream ended; it probes first

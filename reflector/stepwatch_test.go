@@ -145,9 +145,15 @@ func TestStep_StreamEnds(t *testing.T) {
 		},
 		{
 			why:  "F34: a stream that brought something and was cut: the same",
-			from: movedStream, in: at(time.Millisecond, ended),
+			from: movedStream, in: at(5*time.Second, ended),
 			want: reopened(movedStream),
 			eff:  effect{next: doWatch, watch: "10"},
+		},
+		{
+			why:  "F34: cut very soon: the same after a short wait, which is no failure and doesn't grow",
+			from: movedStream, in: at(5*time.Second-1, ended),
+			want: state{mode: modeWait, after: modeOpen, progress: "10", stream: movedStream.stream},
+			eff:  effect{next: doWait, ceiling: initial},
 		},
 		{
 			why:  "F33: an empty stream that ends at once is a failure",
