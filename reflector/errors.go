@@ -115,7 +115,7 @@ func (e *VersionError) Error() string {
 var errSilent = errors.New("the server has let its time pass in silence: the connection is taken for dead")
 
 var (
-	errLoop  = errors.New("the server's continue token leads back to the same page")
+	errLoop  = errors.New("the server's continue tokens lead back to a page that was fetched already")
 	errEmpty = errors.New("the server ended the watch at once, without an event")
 
 	errUnmarked = errors.New("the server ended the watch-list before the state was complete")

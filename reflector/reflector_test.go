@@ -214,6 +214,26 @@ func TestF34_ShortStreams(t *testing.T) {
 	}
 }
 
+// TestTokensInACircle: pages that lead back to one of them, at once or after
+// some others, are no list. Only a token that led to itself was found, and any
+// other circle was followed, and its objects kept, until memory ran out.
+func TestTokensInACircle(t *testing.T) {
+	for _, c := range []struct{ before, around int }{{0, 1}, {0, 2}, {0, 7}, {5, 1}, {3, 4}} {
+		const most = 100
+		f := &fake{}
+		for n := range most {
+			if n >= c.before {
+				n = c.before + (n-c.before)%c.around
+			}
+			f.lists = append(f.lists, fakePage{items: []object.Item[obj]{item("a", "5")}, meta: ListMeta{ResourceVersion: "10", Continue: strconv.Itoa(n)}})
+		}
+		_, status := drive(t, f, Options{Rand: func() float64 { return 1 }}, time.Millisecond)
+		if asked := most - len(f.lists); !errors.Is(status.LastError, errLoop) || asked > 3*(c.before+c.around) {
+			t.Errorf("%d tokens and then a circle of %d: %d pages, %v", c.before, c.around, asked, status.LastError)
+		}
+	}
+}
+
 // TestI11_Silence: an answer that doesn't come is given up, and nothing lost.
 func TestI11_Silence(t *testing.T) {
 	f := &fake{} // no list is answered

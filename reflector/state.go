@@ -66,6 +66,12 @@ type listState struct {
 	version string // the version of the pages so far, the oldest if they differ
 	unpaged bool   // ask for everything at once: paging has failed
 
+	// pages counts the tokens so far, and mark is the one whose number was last
+	// a power of two: if tokens go round in a circle, of whatever length, it
+	// comes again.
+	pages int
+	mark  string
+
 	streamed bool // as a watch-list
 	tries    int  // watch-lists of this list that failed
 	// unversioned: a page had no version that can be ordered. Such a list can
@@ -164,7 +170,7 @@ type fault uint8
 const (
 	faultNone      fault = iota
 	faultNoVersion       // a list without a usable version
-	faultLoop            // a page that leads back to itself
+	faultLoop            // pages that lead back to one of them
 	faultEmpty           // a watch that ended at once, without an event
 	faultUnplaced        // an event without a usable version
 	faultUnmarked        // a watch-list that ended before its marker

@@ -84,13 +84,13 @@ func TestStep_List(t *testing.T) {
 		{
 			why:  "a token alone continues: the version and its match are in it",
 			from: listing(listState{rv: "0"}), in: page("10", "t1"),
-			want: listing(listState{rv: "0", token: "t1", version: "10"}),
+			want: listing(listState{rv: "0", token: "t1", version: "10", pages: 1, mark: "t1"}),
 			eff:  effect{next: doList, list: ListOptions{Continue: "t1", Limit: 500}},
 		},
 		{
 			why:  "an empty page with a token isn't the last",
-			from: listing(listState{rv: "0", token: "t1", version: "10"}), in: page("10", "t2"),
-			want: listing(listState{rv: "0", token: "t2", version: "10"}),
+			from: listing(listState{rv: "0", token: "t1", version: "10", pages: 1, mark: "t1"}), in: page("10", "t2"),
+			want: listing(listState{rv: "0", token: "t2", version: "10", pages: 2, mark: "t2"}),
 			eff:  effect{next: doList, list: ListOptions{Continue: "t2", Limit: 500}},
 		},
 		{
@@ -104,6 +104,12 @@ func TestStep_List(t *testing.T) {
 			from: listing(listState{rv: "0", token: "t1", version: "10"}), in: page("9", ""),
 			want: state{mode: modeOpen, progress: "9"},
 			eff:  effect{data: dataCommit, rv: "9", next: doWatch, watch: "9"},
+		},
+		{
+			why:  "tokens that go in a circle would never end either",
+			from: listing(listState{rv: "0", token: "t5", version: "10", pages: 5, mark: "t4"}), in: page("10", "t4"),
+			want: state{mode: modeWait, after: modeList, failures: 1, grown: 1, list: listState{rv: "0", unpaged: true}},
+			eff:  effect{data: dataDiscard, fault: faultLoop, next: doWait, ceiling: initial},
 		},
 		{
 			why:  "a token that leads to itself would never end: all at once then",

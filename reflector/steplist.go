@@ -28,8 +28,8 @@ func (p policy) page(s state, in input) (state, effect) {
 	switch in.token {
 	case "":
 		return p.complete(s, in)
-	case s.list.token:
-		// A token that leads back to itself would never end.
+	case s.list.token, s.list.mark:
+		// Tokens that lead back to one of them would never end.
 		s.list = restart(s.list, s.list.rv)
 		s.list.unpaged = true
 		s, eff := p.retry(s, in, modeList, dataDiscard)
@@ -37,6 +37,9 @@ func (p policy) page(s state, in input) (state, effect) {
 		return s, eff
 	}
 	s.list.token = in.token
+	if s.list.pages++; s.list.pages&(s.list.pages-1) == 0 {
+		s.list.mark = in.token
+	}
 	return p.fetch(s, dataNone)
 }
 
