@@ -138,7 +138,10 @@ func (s *HTTPSource[T]) address(cfg *rest.Config) error {
 		cfg.APIPath = "/api"
 	}
 	base, apiPath, err := rest.DefaultServerUrlFor(cfg)
-	if err != nil {
+	switch {
+	case err != nil && strings.Contains(cfg.Host, "@"):
+		return errors.New("the address, which isn't shown since it holds credentials, isn't a URL or a host:port pair") // R12
+	case err != nil:
 		return err
 	}
 	segments := []string{apiPath}

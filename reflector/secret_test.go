@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 )
 
 // A Secret that can't be decoded is quarantined with an error that is logged:
@@ -19,5 +21,15 @@ func TestQuarantineDoesNotQuoteTheObject(t *testing.T) {
 	}
 	if strings.Contains(bad.Error(), "hunter2") || !strings.Contains(bad.Error(), "password") {
 		t.Errorf("the error %q is to name the field, and not what is in it", bad)
+	}
+}
+
+// An address may hold a password. One that can't be parsed was quoted.
+func TestBadAddressIsNotQuoted(t *testing.T) {
+	for _, host := range []string{"https://admin:hunter2@host:no-port", "https://admin:hunter2@ho st", "https://admin:hunter2%t@host"} {
+		_, err := NewHTTPSource(&rest.Config{Host: host}, schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, SourceOptions[*corev1.Secret]{})
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", host, err)
+		}
 	}
 }
