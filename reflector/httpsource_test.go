@@ -204,8 +204,13 @@ func TestRetryAfterHeader(t *testing.T) {
 			t.Errorf("%q: %v, want %v", header, got, want)
 		}
 	}
+	// A date a lifetime away wrapped round, and nothing was waited at all.
+	_, _, err := listAll(t, sourceOf(t, answer(503, http.Header{"Retry-After": {"Fri, 01 Jan 2100 00:00:00 GMT"}}, strings.NewReader("later")), podsGVR, SourceOptions[*corev1.Pod]{}))
+	if _, wait := classify(err); wait < maxRetryAfter {
+		t.Errorf("to wait until 2100: %v, which is %v", err, wait)
+	}
 	// The header's code counts: it is what proxies go by, and what a body may lack.
-	_, _, err := listAll(t, sourceOf(t, answer(503, nil, strings.NewReader(`{"kind":"Status","status":"Failure","code":200}`)), podsGVR, SourceOptions[*corev1.Pod]{}))
+	_, _, err = listAll(t, sourceOf(t, answer(503, nil, strings.NewReader(`{"kind":"Status","status":"Failure","code":200}`)), podsGVR, SourceOptions[*corev1.Pod]{}))
 	if e, ok := errors.AsType[*Error](err); !ok || e.Code != 503 {
 		t.Errorf("got %#v", err)
 	}

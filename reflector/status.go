@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -72,7 +73,7 @@ func retryAfter(header string) time.Duration {
 		return time.Duration(max(seconds, 0)) * time.Second
 	}
 	if at, err := http.ParseTime(header); err == nil {
-		return max(time.Until(at), 0)
+		return min(max(time.Until(at), 0), math.MaxInt32*time.Second) // what a Status can say
 	}
 	return 0
 }
