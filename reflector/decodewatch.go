@@ -24,7 +24,8 @@ type frameReader interface {
 const watchBuffer = 8 << 10
 
 // framesOf waits for the first byte, and returns a reader for what it begins.
-// A protobuf frame begins with a length below 16 MiB, so with a zero.
+// A protobuf frame begins with its length, whose first byte is 0, or a little
+// more where the cap allows 16 MiB and beyond.
 func framesOf(r io.Reader, maxFrame int) (frameReader, error) {
 	br := bufio.NewReaderSize(r, watchBuffer)
 	start, err := br.Peek(1)
@@ -33,7 +34,7 @@ func framesOf(r io.Reader, maxFrame int) (frameReader, error) {
 		return nil, err
 	case looksLikeJSON(start):
 		return newJSONFrames(br, maxFrame), nil
-	case start[0] == 0:
+	case int(start[0]) <= maxFrame>>24:
 		return newProtoFrames(br, maxFrame), nil
 	}
 	start, _ = br.Peek(br.Buffered())

@@ -185,6 +185,11 @@ func TestF46_FrameCap(t *testing.T) {
 			t.Errorf("%s above the cap: %v", name, err)
 		}
 	}
+	// A first frame beyond 16 MiB where the cap was raised. It was taken for
+	// what no API server sends.
+	if got, err := frames(bytes.NewReader(proto(17<<20)), 32<<20); err != io.EOF || len(got) != 1 {
+		t.Errorf("a frame of 17 MiB below a cap of 32: %d, %v", len(got), err)
+	}
 	// 16 MiB less a byte, announced and not sent.
 	if got := allocated(func() { frames(bytes.NewReader([]byte{0, 0xff, 0xff, 0xff, 1, 2}), defaultMaxBytes) }); got > 100<<10 {
 		t.Errorf("%d bytes allocated for a length without content", got)
