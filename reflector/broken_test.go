@@ -4,8 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net/http"
+	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // A connection that breaks inside a JSON value is no bad JSON. It was taken for
@@ -36,4 +42,34 @@ func TestBrokenConnectionIsNoBadFrame(t *testing.T) {
 			check(name, n, err)
 		}
 	}
+}
+
+// A server says 410 to a watch, and never ends that answer. What it said
+// counts: it was taken for silence, and the same version was asked for again,
+// for ever.
+func TestRefusalThatDoesNotEnd(t *testing.T) {
+	const expired = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410,"message":"too old"}`
+	const list = `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[]}`
+	synctest.Test(t, func(t *testing.T) {
+		src := sourceOf(t, respond(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Query().Has("watch") {
+				return answer(http.StatusGone, nil, io.MultiReader(strings.NewReader(expired), untilDone{r}))(r)
+			}
+			return answer(http.StatusOK, nil, strings.NewReader(list))(r)
+		}), podsGVR, SourceOptions[*corev1.Pod]{})
+		r := startSource[*corev1.Pod](t, nil, src, Options{WatchList: WatchListNever})
+		time.Sleep(time.Minute)
+		if status := r.Status(); status.Relists[RelistExpired] != 1 {
+			t.Errorf("status %+v", status)
+		}
+		r.end()
+	})
+}
+
+// untilDone is a body that says nothing until its request is given up.
+type untilDone struct{ *http.Request }
+
+func (u untilDone) Read([]byte) (int, error) {
+	<-u.Context().Done()
+	return 0, u.Context().Err()
 }

@@ -29,11 +29,11 @@ func classify(err error) (errorClass, time.Duration) {
 	if _, ok := errors.AsType[*DecodeError](err); ok {
 		return classUndecodable, 0
 	}
-	if errors.Is(err, errSilent) {
-		return classSilent, 0
-	}
 	status := apierrors.APIStatus(nil)
-	if !errors.As(err, &status) {
+	switch told := errors.As(err, &status); {
+	case !told && errors.Is(err, errSilent):
+		return classSilent, 0
+	case !told:
 		return classPassing, 0
 	}
 	var wait time.Duration

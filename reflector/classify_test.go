@@ -63,6 +63,9 @@ func TestClassify(t *testing.T) {
 		{refusal(500, ""), classPassing, 0},
 		{refusal(503, ""), classPassing, 0},
 		{refusal(504, metav1.StatusReasonTimeout), classPassing, 0},
+		{fmt.Errorf("%w: %w", errSilent, context.DeadlineExceeded), classSilent, 0},
+		// It said what there is to say, and then didn't end its answer.
+		{fmt.Errorf("%w: %w", errSilent, errGone), classExpired, 0},
 		{apierrors.NewTooManyRequests("slow down", 7), classPassing, 7 * time.Second},
 	} {
 		for _, err := range []error{c.err, wrapped(c.err), fmt.Errorf("more: %w", c.err)} {
