@@ -28,7 +28,7 @@ func openEnvelope(raw []byte) (obj []byte, kind metav1.TypeMeta, err error) {
 		case f.num == envelopeRaw:
 			obj = f.bytes
 		case (f.num == envelopeEncoding || f.num == envelopeType) && len(f.bytes) > 0:
-			return nil, kind, fmt.Errorf("%w: unknown content encoding or type %q", errProtobuf, f.bytes)
+			return nil, kind, fmt.Errorf("%w: unknown content encoding or type %.40q", errProtobuf, f.bytes)
 		}
 	}
 	return obj, kind, nil

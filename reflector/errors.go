@@ -37,7 +37,7 @@ func (e *Error) Error() string {
 	}
 	cause := e.Message
 	if cause == "" && e.Err != nil {
-		cause = e.Err.Error()
+		cause = printable(e.Err.Error())
 	}
 	if e.Code != 0 {
 		cause = fmt.Sprintf("%d %s: %s", e.Code, http.StatusText(e.Code), cause)
@@ -83,7 +83,9 @@ type DecodeError struct {
 	Err  error
 }
 
-func (e *DecodeError) Error() string { return fmt.Sprintf("can't read %s: %v", e.What, e.Err) }
+func (e *DecodeError) Error() string {
+	return fmt.Sprintf("can't read %s: %s", e.What, printable(e.Err.Error()))
+}
 
 // Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }
@@ -108,7 +110,7 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("the list has resourceVersion %q, which nothing can be watched from; it can only be polled, which Options.PollInterval (informer.WithPolling) allows", e.ResourceVersion)
+	return fmt.Sprintf("the list has resourceVersion %.40q, which nothing can be watched from; it can only be polled, which Options.PollInterval (informer.WithPolling) allows", e.ResourceVersion)
 }
 
 // errSilent is why an answer was given up on that took longer than its time.
@@ -136,7 +138,7 @@ func (f fault) err(rv string) error {
 	case faultForeign:
 		return errForeign
 	case faultUnplaced:
-		return &DecodeError{What: "a watch event", Err: fmt.Errorf("its resourceVersion is %q", rv)}
+		return &DecodeError{What: "a watch event", Err: fmt.Errorf("its resourceVersion is %.40q", rv)}
 	}
 	return nil
 }

@@ -55,3 +55,34 @@ func TestF46_FrameBeyondTheCap(t *testing.T) {
 		}
 	}
 }
+
+// TestLongErrorTexts: what an error quotes of an answer is bounded (R11). A
+// number of a megabyte came back as an error of a megabyte, for each object.
+func TestLongErrorTexts(t *testing.T) {
+	const most = 2000
+	long := strings.Repeat("9", 1<<20)
+	object := `{"metadata":{"name":"a","uid":"u","resourceVersion":"5"},"x":1` + long + `e99999}`
+	short := func(what string, err error) {
+		t.Helper()
+		if err == nil || len(err.Error()) > most {
+			t.Errorf("%s: %.100v", what, err)
+		}
+	}
+	json := func(body string) error {
+		src := sourceOf(t, answer(200, nil, strings.NewReader(body)), widgetsGVR, SourceOptions[*unstructured.Unstructured]{})
+		_, meta, err := listAll(t, src)
+		if err == nil && len(meta.Quarantined) == 1 {
+			err = meta.Quarantined[0].Err
+		}
+		return err
+	}
+	short("an object", json(`{"kind":"WidgetList","metadata":{"resourceVersion":"7"},"items":[`+object+`]}`))
+	short("a count", json(`{"kind":"WidgetList","metadata":{"remainingItemCount":1`+long+`},"items":[]}`))
+	short("a refusal", json(`{"kind":"Status","status":"Failure","reason":"`+long+`","message":"`+long+`"}`))
+	_, err := frames(bytes.NewReader(pbFrame(pbString(1, "ADDED"), pbBytes(2, pbBytes(1, []byte(protobufMagic), pbString(envelopeEncoding, long))))), defaultMaxBytes)
+	short("an encoding", err)
+	_, _, err = names(bytes.NewReader(append([]byte(protobufMagic), pbString(envelopeType, long)...)), defaultMaxBytes)
+	short("a type", err)
+	short("a list's version", faultNoVersion.err(long))
+	short("an event's version", faultUnplaced.err(long))
+}

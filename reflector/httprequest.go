@@ -138,12 +138,14 @@ func (e *ConnectError) Error() string { return fmt.Sprintf("can't reach %s: %v",
 // Unwrap returns the cause.
 func (e *ConnectError) Unwrap() error { return e.Err }
 
+// longestText is the longest that an error may quote of what a server sent.
+const longestText = 1024
+
 // printable makes a server's words fit for a log line: bounded, one line, no
 // control characters.
 func printable(s string) string {
-	const most = 1024
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
+	if len(s) > longestText {
+		s = strings.ToValidUTF8(s[:longestText], "") + "…"
 	}
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

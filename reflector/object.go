@@ -36,6 +36,9 @@ func newObjectDecoder[T metav1.Object](newT func() T, keyFunc object.KeyFunc[T],
 func (d *objectDecoder[T]) decode(raw []byte, enc encoding, list metav1.TypeMeta) (it object.Item[T], bad, err error) {
 	obj, bad := d.unmarshal(raw, enc)
 	if bad != nil {
+		if text := bad.Error(); len(text) > longestText {
+			bad = errors.New(printable(text)) // R11: it quotes what a server sent
+		}
 		it, err := d.unread(raw, enc, bad)
 		return it, bad, err
 	}
@@ -73,7 +76,7 @@ func (d *objectDecoder[T]) unread(raw []byte, enc encoding, bad error) (it objec
 	case len(id.name) == 0:
 		return it, &DecodeError{Err: errNameless}
 	case d.ownKeys:
-		return it, &DecodeError{Err: fmt.Errorf("%s: %w (and its key can't be known without it)", id.key(), bad)}
+		return it, &DecodeError{Err: fmt.Errorf("%.300s: %w (and its key can't be known without it)", id.key(), bad)}
 	}
 	it.Key, it.UID, it.ResourceVersion = id.key(), types.UID(id.uid), string(id.resourceVersion)
 	return it, nil

@@ -92,7 +92,7 @@ func (l *protoList) typeMeta() error {
 func (l *protoList) mustBeEmpty() error {
 	raw, err := l.bytes()
 	if err == nil && len(raw) > 0 {
-		err = fmt.Errorf("%w: unknown content encoding or type %q", errProtobuf, raw)
+		err = fmt.Errorf("%w: unknown content encoding or type %.40q", errProtobuf, raw)
 	}
 	return err
 }
