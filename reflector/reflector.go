@@ -198,7 +198,9 @@ func (r *Reflector[T]) read(eff effect) input {
 	if eff.data == dataCommit { // the marker has come: from here on it is a watch
 		r.watchdog.expect(r.idleLimit(false))
 	}
+	r.watchdog.listen()
 	ev, err := r.stream.Next()
+	r.watchdog.heard()
 	switch {
 	case err == io.EOF:
 		r.heard = time.Now()
@@ -210,7 +212,6 @@ func (r *Reflector[T]) read(eff effect) input {
 		r.reused(1)
 	}
 	r.heard = time.Now()
-	r.watchdog.heard()
 	r.event = ev
 	return input{kind: inEvent, event: ev.Type, key: ev.Item.Key, rv: ev.Item.ResourceVersion, marker: ev.InitialEventsEnd}
 }

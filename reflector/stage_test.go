@@ -1,10 +1,13 @@
 package reflector
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -148,4 +151,31 @@ func TestAge(t *testing.T) {
 	if since := status.FreshAt.Sub(status.Since); since != 40*time.Second {
 		t.Errorf("fresh %v after the watch began", since)
 	}
+}
+
+// TestIdleLimitIsTheServers: the time that the sink takes for an event isn't
+// silence of the server. A sink that was slower than the limit had each watch
+// taken for dead after one event.
+func TestIdleLimitIsTheServers(t *testing.T) {
+	f := &fake{watches: []fakeStream{{events: []Event[obj]{added("a", "7"), endMarker("10"), added("c", "11"), added("d", "12")}, every: time.Second}}}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		sink := newRecorder[obj]()
+		sink.block = func(context.Context) { time.Sleep(time.Minute) }
+		r := New(f, sink, Options{IdleTimeout: 30 * time.Second, MarkerTimeout: 40 * time.Second})
+		done := make(chan error)
+		go func() { done <- r.Run(ctx) }()
+		time.Sleep(3*time.Minute + 20*time.Second)
+		if status := r.Status(); status.ResourceVersion != "12" || status.Watches != 1 || status.LastError != nil {
+			t.Errorf("a slow sink: %+v", status)
+		}
+		time.Sleep(15 * time.Second)
+		if status := r.Status(); !errors.Is(status.LastError, errSilent) {
+			t.Errorf("a silent server: %+v", status)
+		}
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -36,10 +36,17 @@ func (w *watchdog) expect(limit time.Duration) {
 	}
 }
 
-// heard begins the time of silence anew.
-func (w *watchdog) heard() {
+// listen begins the time of silence anew, and heard ends it: what passes until
+// the next listen is the reader's time, not the server's.
+func (w *watchdog) listen() {
 	if w.timer != nil {
 		w.timer.Reset(w.limit)
+	}
+}
+
+func (w *watchdog) heard() {
+	if w.timer != nil {
+		w.timer.Stop()
 	}
 }
 
