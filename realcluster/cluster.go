@@ -20,8 +20,9 @@ import (
 )
 
 // stepTimeout bounds each start and stop of a server when ctx sets no nearer
-// deadline. The pair starts in four seconds on two idle cores; busy ones need more.
-const stepTimeout = time.Minute
+// deadline. The pair starts in four seconds on two idle cores; very busy ones have
+// needed more than a minute.
+const stepTimeout = 3 * time.Minute
 
 // Options changes how a cluster is started. The zero value is a plain one.
 type Options struct {
