@@ -225,7 +225,6 @@ func (w *reentered) run(t *testing.T) {
 	var running sync.WaitGroup
 	defer func() { cancel(); running.Wait(); w.shared.Shutdown(); w.spare.Shutdown() }()
 	w.spare.Start(ctx)
-	w.shared.Start(ctx)
 	outage := fault.New()
 	outage.On(fault.Watch).Times(1).Do(fault.Refuse(fault.StatusFor(503), 0))
 	w.server.SetFault(outage.Choose)
@@ -254,6 +253,7 @@ func (w *reentered) run(t *testing.T) {
 		_ = w.pods.AddNamespace("another")
 	})
 	time.Sleep(5 * time.Second) // past the outage
+	w.shared.Start(ctx)
 	create(t, w.server, "ns", "b")
 	setPhase(t, w.server, "ns", "b", "Running")
 	remove(t, w.server, "ns", "a")
