@@ -33,7 +33,7 @@ func Clauses() []Clause {
 
 func clauses() []*clause {
 	return slices.Concat(initialClauses(), syncClauses(), eventClauses(), deleteClauses(), storeClauses(), scopeClauses(),
-		resumeClauses(), handlerClauses(), transformClauses(), indexClauses(), panicClauses(), stopClauses())
+		resumeClauses(), watchClauses(), listClauses(), versionClauses(), handlerClauses(), transformClauses(), indexClauses(), panicClauses(), stopClauses())
 }
 
 // clauseOf finds a clause.

@@ -70,6 +70,40 @@ func handlerClauses() []*clause {
 				w.settle()
 				w.check(equal(late.state(), w.truth()) && len(late.illegal) == 0, "%s", show(late.all()))
 			}},
+		{id: "late-join-load", sentence: "Replaying what a late handler was told gives the store, also when it joins while much changes.", needs: []Capability{ManyHandlers},
+			test: func(w *world) {
+				w.create(names(20)...)
+				w.sync()
+				late := &recorder{}
+				for i := range 5 {
+					w.update(names(20)...)
+					if i == 2 {
+						w.addHandler(late)
+					}
+					w.delete(names(3)...)
+					w.create(names(3)...)
+				}
+				w.settle()
+				w.check(len(late.illegal) == 0, "%v", late.illegal)
+				w.check(equal(late.state(), w.truth()), "server: %v\ntold:   %v", w.truth(), late.state())
+			}},
+		{id: "join-within", sentence: "A handler can be added by a call of another.", needs: []Capability{ManyHandlers},
+			test: func(w *world) {
+				w.create("a", "b")
+				w.make()
+				other := &recorder{}
+				var err error
+				w.rec.hook = func(n int, _ told) {
+					if n == 1 {
+						_, err = w.subject.AddHandler(other)
+					}
+				}
+				w.sync()
+				w.must(err, "adding a handler within a call")
+				w.update("a")
+				w.settle()
+				w.until("the other was told the state", func() bool { return equal(other.state(), w.truth()) })
+			}},
 		{id: "slow-alone", sentence: "A handler that blocks holds up neither the store nor another handler.", needs: []Capability{ManyHandlers},
 			test: func(w *world) {
 				w.create("a")
@@ -136,6 +170,22 @@ func handlerClauses() []*clause {
 					w.check(e.typ == "UPDATED" && e.oldRV == e.rv, "%v", e)
 				}
 				w.check(len(seen) == 2, "%s", show(w.rec.since(n)))
+			}},
+		{id: "resync-late", sentence: "So it is with a handler that joined late.", needs: []Capability{Resyncs, ManyHandlers},
+			test: func(w *world) {
+				w.config.Resync = time.Minute
+				w.create("a", "b")
+				w.sync()
+				late := &recorder{}
+				w.addHandler(late)
+				w.pass(150 * time.Second)
+				n := 0
+				for _, e := range late.all() {
+					if e.typ == "UPDATED" && e.oldRV == e.rv {
+						n++
+					}
+				}
+				w.check(n >= 2 && len(late.illegal) == 0, "%s", show(late.all()))
 			}},
 	}
 }

@@ -171,36 +171,80 @@ func TestWrongSubjectsAreKilled(t *testing.T) {
 	for _, tt := range []struct {
 		why, clause string
 		wrong       wrong
+		config      func(*contract.Config) // changes what it is made of, instead
 	}{
-		{"drops deletions", "delete-final", telling(filter{del: func(contract.Handler, *corev1.Pod, bool) {}})},
-		{"drops deletions that a list found", "delete-missed", telling(filter{del: func(h contract.Handler, pod *corev1.Pod, final bool) {
+		{why: "drops deletions", clause: "delete-final", wrong: telling(filter{del: func(contract.Handler, *corev1.Pod, bool) {}})},
+		{why: "drops deletions that a list found", clause: "delete-missed", wrong: telling(filter{del: func(h contract.Handler, pod *corev1.Pod, final bool) {
 			if final {
 				h.OnDelete(pod, final)
 			}
 		}})},
-		{"calls every final state known", "delete-missed", telling(filter{del: func(h contract.Handler, pod *corev1.Pod, _ bool) { h.OnDelete(pod, true) }})},
-		{"adds twice", "initial-once", telling(filter{add: func(h contract.Handler, pod *corev1.Pod, initial bool) {
+		{why: "calls every final state known", clause: "delete-missed", wrong: telling(filter{del: func(h contract.Handler, pod *corev1.Pod, _ bool) { h.OnDelete(pod, true) }})},
+		{why: "adds twice", clause: "initial-once", wrong: telling(filter{add: func(h contract.Handler, pod *corev1.Pod, initial bool) {
 			h.OnAdd(pod, initial)
 			h.OnAdd(pod, initial)
 		}})},
-		{"marks everything initial", "initial-mark", telling(filter{add: func(h contract.Handler, pod *corev1.Pod, _ bool) { h.OnAdd(pod, true) }})},
-		{"drops updates", "events-all", telling(filter{update: func(contract.Handler, *corev1.Pod, *corev1.Pod) {}})},
-		{"gives the new state for the old", "events-old", telling(filter{update: func(h contract.Handler, _, pod *corev1.Pod) { h.OnUpdate(pod, pod) }})},
-		{"syncs before the list", "sync-store", wrong{synced: func(contract.Subject) bool { return true }}},
-		{"syncs a handler before its calls", "sync-handler", wrong{reg: func(r contract.Registration) contract.Registration { return syncedAtOnce{r} }}},
-		{"finds nothing by key", "get-keys", wrong{get: func(contract.Subject, string) (*corev1.Pod, bool) { return nil, false }}},
-		{"stops late", "stop-watching", wrong{run: func(s contract.Subject, ctx context.Context) error {
+		{why: "marks everything initial", clause: "initial-mark", wrong: telling(filter{add: func(h contract.Handler, pod *corev1.Pod, _ bool) { h.OnAdd(pod, true) }})},
+		{why: "drops updates", clause: "events-all", wrong: telling(filter{update: func(contract.Handler, *corev1.Pod, *corev1.Pod) {}})},
+		{why: "gives the new state for the old", clause: "events-old", wrong: telling(filter{update: func(h contract.Handler, _, pod *corev1.Pod) { h.OnUpdate(pod, pod) }})},
+		{why: "syncs before the list", clause: "sync-store", wrong: wrong{synced: func(contract.Subject) bool { return true }}},
+		{why: "syncs a handler before its calls", clause: "sync-handler", wrong: wrong{reg: func(r contract.Registration) contract.Registration { return syncedAtOnce{r} }}},
+		{why: "finds nothing by key", clause: "get-keys", wrong: wrong{get: func(contract.Subject, string) (*corev1.Pod, bool) { return nil, false }}},
+		{why: "stops late", clause: "stop-watching", wrong: wrong{run: func(s contract.Subject, ctx context.Context) error {
 			defer time.Sleep(time.Second)
 			return s.Run(ctx)
 		}}},
-		{"leaves a goroutine", "stop-watching", wrong{run: func(s contract.Subject, ctx context.Context) error {
-			go time.Sleep(24 * time.Hour / 48)
+		{why: "leaves a goroutine", clause: "stop-watching", wrong: wrong{run: func(s contract.Subject, ctx context.Context) error {
+			go time.Sleep(30 * time.Minute)
 			return s.Run(ctx)
 		}}},
+		{why: "has no transform", clause: "transform-first", config: func(c *contract.Config) { c.Transform = nil }},
+		{why: "transforms twice", clause: "transform-once", config: func(c *contract.Config) {
+			once := c.Transform
+			c.Transform = func(pod *corev1.Pod) (*corev1.Pod, error) {
+				pod, err := once(pod)
+				if err != nil {
+					return nil, err
+				}
+				return once(pod)
+			}
+		}},
+		{why: "takes a failed transform's object", clause: "transform-error-event", config: func(c *contract.Config) {
+			failing := c.Transform
+			c.Transform = func(pod *corev1.Pod) (*corev1.Pod, error) {
+				_, _ = failing(pod)
+				return pod, nil
+			}
+		}},
+		{why: "indexes the first state alone", clause: "index-follows", config: func(c *contract.Config) {
+			app, first := c.Indexers["app"], make(map[string][]string)
+			c.Indexers = map[string]contract.IndexFunc{"app": func(pod *corev1.Pod) ([]string, error) {
+				if values, ok := first[pod.Name]; ok {
+					return values, nil
+				}
+				values, err := app(pod)
+				first[pod.Name] = values
+				return values, err
+			}}
+		}},
+		{why: "calls index functions twice", clause: "index-once", config: func(c *contract.Config) {
+			app := c.Indexers["app"]
+			c.Indexers = map[string]contract.IndexFunc{"app": func(pod *corev1.Pod) ([]string, error) {
+				_, _ = app(pod)
+				return app(pod)
+			}}
+		}},
+		{why: "never resyncs", clause: "resync", config: func(c *contract.Config) { c.Resync = 0 }},
+		{why: "asks for every namespace", clause: "namespace-scope", config: func(c *contract.Config) { c.Namespace = "" }},
+		{why: "asks for every label", clause: "selector-leave", config: func(c *contract.Config) { c.LabelSelector = "" }},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			ours := subjects.InOrder()
 			o, err := contract.Try(t, tt.clause, contract.Implementation{Name: tt.why, New: func(c contract.Config) (contract.Subject, error) {
+				if tt.config != nil {
+					tt.config(&c)
+					return ours.New(c)
+				}
 				s, err := ours.New(c)
 				tt.wrong.Subject = s
 				return tt.wrong, err

@@ -86,6 +86,12 @@ type Explaining interface {
 	WaitForSync(ctx context.Context) error
 }
 
+// Versioned is a Subject that says which of the server's versions its store
+// stands for.
+type Versioned interface {
+	ResourceVersion() string
+}
+
 // Capability is something that not every informer can do.
 type Capability string
 
@@ -98,6 +104,7 @@ const (
 	Resyncs      Capability = "resyncs"       // Config.Resync
 	Panics       Capability = "panics"        // Config.SurvivePanics
 	Explains     Capability = "explains"      // Explaining
+	Versions     Capability = "versions"      // Versioned
 )
 
 // Implementation is a kind of Subject under test.

@@ -24,6 +24,8 @@ func ClientGo() contract.Implementation {
 	defaults["initial-order"] = "It gathers a watch-list in a map, and tells it in the map's order."
 	defaults["stop-waiting"] = "Its wait before it asks again for a watch-list that was refused with 429 doesn't heed the stop."
 	defaults["transform-once"] = "It transforms the objects of a watch-list when it gathers them, and again when it queues them."
+	defaults["watchlist-unknown"] = "It doesn't remember that a server has refused a watch-list."
+	defaults["watchlist-pace"] = "A watch-list that ends cleanly behind its first event is opened again without a wait."
 	return contract.Implementation{
 		Name:    "client-go",
 		New:     func(c contract.Config) (contract.Subject, error) { return newClientGo(c, true) },
@@ -68,6 +70,12 @@ func clientGoDiffers() map[string]string {
 		"index-error":          "An error of an index function is a panic in its apply loop. The process ends, or, if panics are survived, the changes in hand are lost.",
 		"index-panic":          "The process ends, or, if panics are survived, the changes in hand are lost.",
 		"panic-sync":           "A call that panics is never counted as returned, so its handler never syncs.",
+		"watch-internal":       "An error that ends a stream makes it list anew, unless it is 429.",
+		"watch-unavailable":    "A watch that can't be opened makes it list anew, unless the connection was refused or the answer was 429.",
+		"watch-replayed":       "It takes each event for newer than those before, whatever its version.",
+		"watch-silent":         "It waits for the server to end a watch, and has no time limit of its own.",
+		"list-repeated":        "It takes each item of a list as it comes, and the last one counts.",
+		"list-unreadable":      "It decodes a list as a whole, so one bad object fails all of it.",
 		"run-once":             "A second Run logs a warning and returns no error.",
 	}
 }
@@ -178,6 +186,10 @@ func (g *clientGo) ByIndex(name, value string) ([]*corev1.Pod, error) {
 
 func (g *clientGo) AddIndexers(in map[string]contract.IndexFunc) error {
 	return g.informer.AddIndexers(clientGoIndexers(in))
+}
+
+func (g *clientGo) ResourceVersion() string {
+	return g.informer.GetStore().LastStoreSyncResourceVersion()
 }
 
 // Refused is what client-go offers: it logs them.

@@ -29,9 +29,11 @@ func Naive() contract.Implementation {
 			contract.Resyncs:      "A poller doesn't replay its state.",
 			contract.Panics:       "A panic of the handler ends the poller with it.",
 			contract.Explains:     "A poller has counters, and no wait that says why it hasn't synced.",
+			contract.Versions:     "A poller doesn't say which version its state is.",
 		},
 		Differs: map[string]string{
 			"sync-store-alone": "A poller has synced when its one handler has been told the first list.",
+			"list-repeated":    "It takes each item of a list as it comes, and the last one counts.",
 		},
 	}
 }

@@ -68,6 +68,7 @@ func (o *ours) HasSynced() bool                       { return o.informer.HasSyn
 func (o *ours) List() []*corev1.Pod                   { return o.informer.GetIndexer().List() }
 func (o *ours) LastError() error                      { return o.informer.Status().LastError }
 func (o *ours) Refused() int                          { return o.informer.Status().Quarantined }
+func (o *ours) ResourceVersion() string               { return o.informer.Status().StoreVersion }
 func (o *ours) WaitForSync(ctx context.Context) error { return o.informer.WaitForSync(ctx) }
 
 func (o *ours) Get(key string) (*corev1.Pod, bool) {
