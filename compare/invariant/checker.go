@@ -32,7 +32,7 @@ type Options struct {
 
 // Violation is an invariant that was broken.
 type Violation struct {
-	ID   string // "I1" to "I14"
+	ID   string // "I1" to "I14"; "H1" and so on, of package informer; or the caller's
 	Text string
 }
 
@@ -78,17 +78,30 @@ func (c *Checker) Violations() []Violation {
 	return slices.Clone(c.violations)
 }
 
-// Err returns the violations as one error, nil if there is none.
-func (c *Checker) Err() error {
-	found := c.Violations()
-	if len(found) == 0 {
-		return nil
-	}
-	lines := make([]string, len(found))
-	for i, v := range found {
+// BrokenError is what was broken.
+type BrokenError struct{ Violations []Violation }
+
+func (e *BrokenError) Error() string {
+	lines := make([]string, len(e.Violations))
+	for i, v := range e.Violations {
 		lines[i] = v.String()
 	}
-	return fmt.Errorf("invariants broken:\n%s", strings.Join(lines, "\n"))
+	return "invariants broken:\n" + strings.Join(lines, "\n")
+}
+
+// Err returns the violations as a [*BrokenError], nil if there is none.
+func (c *Checker) Err() error {
+	if found := c.Violations(); len(found) > 0 {
+		return &BrokenError{found}
+	}
+	return nil
+}
+
+// Broken notes what the caller has found by itself.
+func (c *Checker) Broken(id, format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.broken(id, format, args...)
 }
 
 // broken notes a violation. Called with mu.

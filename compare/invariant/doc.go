@@ -44,6 +44,15 @@
 //   - I14 After the faults the store equals the server's state, and no goroutine
 //     is left.
 //
+// # Handlers
+//
+// [Handler] follows one handler of several, which joins late, is slow or panics.
+// It names what is broken by the promises of package informer: H1 each call is a
+// step from what the handler knows, and together they give the store; H2 nothing
+// is initial once it has synced; H4 calls don't overlap; H5 another UID is
+// deleted and added; H6 a handler that may miss nothing is told what all are; H8
+// none is called after it was removed.
+//
 // # Not promised
 //
 // The checker looks at moments: when a handler is told something, and when it is

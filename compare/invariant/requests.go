@@ -20,6 +20,7 @@ type wireView struct {
 	newest    string          // of them
 	behind    map[string]bool // versions that came behind a frame that couldn't be read
 	tokens    map[string]bool // tokens that came with a 410
+	oldest    string          // version of the pages of the present list
 
 	states int  // whole states sent
 	inSync bool // a state is being asked for
@@ -133,8 +134,12 @@ func (c *Checker) page(x *exchange, clean bool) {
 		return
 	}
 	x.delivered++ // it has brought something
+	// Pages of several versions are a list of the oldest.
+	if w := &c.wire; x.token == "" || object.Newer(w.oldest, meta.ResourceVersion) {
+		w.oldest = meta.ResourceVersion
+	}
 	if meta.Continue == "" && !x.probe {
-		c.whole(meta.ResourceVersion)
+		c.whole(c.wire.oldest)
 	}
 }
 

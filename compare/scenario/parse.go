@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"informer.example/apisim"
+	"informer.example/informer"
 	"informer.example/reflector"
 )
 
@@ -45,6 +46,8 @@ type clientOptions struct {
 	idle         time.Duration
 	polling      time.Duration
 	watchTimeout time.Duration
+	queue        *informer.QueueKind // nil: the caller's
+	encoding     string              // "": the caller's
 }
 
 // step is a line that was understood: it does something, or finds a fault.
@@ -185,11 +188,25 @@ func (o *clientOptions) set(words []string) (err error) {
 		o.polling, err = a.duration(0)
 	case "watch-timeout":
 		o.watchTimeout, err = a.duration(0)
+	case "queue":
+		kinds := map[string]informer.QueueKind{"inorder": informer.InOrder, "deltafifo": informer.DeltaFIFO}
+		var name string
+		if name, err = a.word(0); err == nil {
+			kind := kinds[name]
+			o.queue, err = &kind, oneOf(name, "inorder", "deltafifo")
+		}
+	case "encoding":
+		if o.encoding, err = a.word(0); err == nil {
+			err = oneOf(o.encoding, "json", "protobuf")
+		}
 	default:
-		return fmt.Errorf("unknown; there are lists, page, selector, shard, verify, idle, polling and watch-timeout")
+		return fmt.Errorf("unknown; there are lists, page, selector, shard, verify, idle, polling, watch-timeout, queue and encoding")
 	}
 	return err
 }
+
+// encodings are never changed. Auto is protobuf where a type has it.
+var encodings = map[string]reflector.Encoding{"json": reflector.EncodingJSON, "protobuf": reflector.EncodingAuto}
 
 // args are the words behind a verb.
 type args []string

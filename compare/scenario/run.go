@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,9 +9,13 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"informer.example/apisim"
 	"informer.example/apisim/fault"
 	"informer.example/compare/invariant"
+	"informer.example/indexer"
 	"informer.example/informer"
 	"informer.example/reflector"
 )
@@ -21,11 +26,28 @@ type Setup struct {
 	Encoding reflector.Encoding
 	// Settle waits until nothing moves but for time: synctest.Wait.
 	Settle func()
+	// Looks is how often the checker looks while time passes in one step of the
+	// script: 100 times if 0.
+	Looks int
+	// Log is told what happens, line by line; nil: nobody is. It is called by
+	// several goroutines.
+	Log func(line string)
+	// Wrongs makes the informer a wrong one, to see that this is found.
+	Wrongs Wrongs[*corev1.Pod]
+}
+
+// Wrongs come between an informer and what it works with. What is nil is left
+// alone.
+type Wrongs[T metav1.Object] struct {
+	Source  func(reflector.Source[T]) reflector.Source[T]
+	Handler func(informer.EventHandler[T]) informer.EventHandler[T] // each of the script's
+	Index   func(indexer.IndexFunc[T]) indexer.IndexFunc[T]
 }
 
 // Run plays the scenario. It belongs into a synctest bubble. The error holds
 // everything that went wrong.
 func Run(ctx context.Context, s *Scenario, setup Setup) error {
+	before := goroutines(setup.Settle)
 	cluster, err := apisim.NewCluster(max(s.server.servers, 1), s.server.options()...)
 	if err != nil {
 		return s.errorf(1, "%v", err)
@@ -34,7 +56,7 @@ func Run(ctx context.Context, s *Scenario, setup Setup) error {
 	r := &runner{
 		scenario: s, setup: setup, cluster: cluster, faults: fault.New(), history: history,
 		checker: invariant.New(invariant.Options{History: history, Verify: s.client.verify > 0}),
-		known:   map[string]bool{},
+		known:   map[string]bool{}, began: time.Now(),
 	}
 	for i := range cluster.Servers() {
 		cluster.Server(i).SetFault(r.faults.Choose)
@@ -52,8 +74,7 @@ func Run(ctx context.Context, s *Scenario, setup Setup) error {
 	if r.running == nil {
 		return errors.Join(append(errs, errNotStarted)...)
 	}
-	r.faults.Clear()
-	errs = append(errs, r.settle())
+	errs = append(errs, r.rest())
 	errs = append(errs, r.play(s.expect)...)
 	began := time.Now()
 	cancel()
@@ -61,8 +82,9 @@ func Run(ctx context.Context, s *Scenario, setup Setup) error {
 		errs = append(errs, fmt.Errorf("run: %w", err))
 	}
 	if d := time.Since(began); d > 50*time.Millisecond {
-		errs = append(errs, fmt.Errorf("the informer took %v to stop", d))
+		r.checker.Broken("H8", "the informer took %v to stop", d)
 	}
+	r.checker.Stopped(before, goroutines(setup.Settle))
 	return errors.Join(append(errs, r.checker.Err())...)
 }
 
@@ -77,6 +99,7 @@ type runner struct {
 	subject  subject
 	ctx      context.Context
 	running  chan error // nil before start
+	began    time.Time
 	waited   time.Duration
 
 	made  int             // objects created so far, for their names
@@ -92,6 +115,7 @@ type runner struct {
 
 func (r *runner) play(steps []step) (errs []error) {
 	for _, st := range steps {
+		r.log("line %d", st.line)
 		if err := st.run(r); err != nil {
 			errs = append(errs, r.scenario.errorf(st.line, "%v", err))
 		}
@@ -133,14 +157,21 @@ func (r *runner) sync() error {
 
 // advance lets time pass, and looks again and again.
 func (r *runner) advance(d time.Duration) {
-	for slice := max(d/100, 100*time.Millisecond); d > 0; d -= slice {
+	looks := time.Duration(cmp.Or(r.setup.Looks, 100))
+	for slice := max(d/looks, 100*time.Millisecond); d > 0; d -= slice {
 		time.Sleep(min(slice, d))
 		r.look()
 	}
 }
 
-// settle waits until the store is the server's state and a watch is open.
-func (r *runner) settle() error {
+// rest ends all faults, lets stalled handlers go on, and waits until the store is
+// the server's state and a watch is open.
+func (r *runner) rest() error {
+	r.faults.Clear()
+	for _, s := range r.cluster.Servers() {
+		s.SetLag(0)
+	}
+	r.subject.resumeAll()
 	began := time.Now()
 	var store, server invariant.State
 	for time.Since(began) < maxSettle {
@@ -154,10 +185,15 @@ func (r *runner) settle() error {
 		if st.Synced && equal(store, server) && (st.Phase == reflector.Watching || r.scenario.client.polling > 0) {
 			break
 		}
-		time.Sleep(time.Second)
+		// A wait of hours is not looked at every second.
+		time.Sleep(max(time.Second, time.Since(began)/20))
 	}
 	r.waited = time.Since(began)
+	if st := r.subject.status(); !st.Synced || st.Phase != reflector.Watching && r.scenario.client.polling == 0 {
+		r.checker.Broken("I14", "in the end it is %v, and synced is %t", st.Phase, st.Synced)
+	}
 	r.checker.Converged(store, server)
+	r.subject.rest(r.checker)
 	return nil
 }
 
@@ -213,6 +249,7 @@ func (r *runner) connect() (err error) {
 		}
 		to := transports[r.inUse]
 		r.mu.Unlock()
+		r.log("%s %s", opName(op), req.URL.RawQuery)
 		return to.RoundTrip(req)
 	}))
 	r.subject, err = r.newSubject(cfg)
@@ -222,6 +259,22 @@ func (r *runner) connect() (err error) {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// log tells what happens, with the time since the run began.
+func (r *runner) log(format string, args ...any) {
+	if r.setup.Log != nil {
+		r.setup.Log(fmt.Sprintf("%v ", time.Since(r.began)) + fmt.Sprintf(format, args...))
+	}
+}
+
+func opName(op fault.Op) string {
+	for name, o := range kinds {
+		if o == op {
+			return name
+		}
+	}
+	return "other"
+}
 
 // requests counts requests; first leaves out all pages but the first.
 func (r *runner) requests(op fault.Op, first bool) int {

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"errors"
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,12 +12,29 @@ import (
 	"go.uber.org/goleak"
 
 	"informer.example/informer"
-	"informer.example/reflector"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const folder = "../../testdata/scenarios"
+
+var file = flag.String("file", "", "one scenario from elsewhere, for TestFile")
+
+// TestFile plays one scenario from elsewhere.
+func TestFile(t *testing.T) {
+	if *file == "" {
+		t.Skip("no -file")
+	}
+	data, err := os.ReadFile(*file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Parse(*file, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	play(t, s)
+}
 
 // TestScenarios plays each scenario with both queues and both encodings.
 func TestScenarios(t *testing.T) {
@@ -38,18 +56,27 @@ func TestScenarios(t *testing.T) {
 			if s.Pending != "" {
 				t.Skip("pending: " + s.Pending)
 			}
-			for _, queue := range []informer.QueueKind{informer.InOrder, informer.DeltaFIFO} {
-				for name, enc := range map[string]reflector.Encoding{"json": reflector.EncodingJSON, "protobuf": reflector.EncodingAuto} {
-					t.Run(queue.String()+"/"+name, func(t *testing.T) {
-						synctest.Test(t, func(t *testing.T) {
-							if err := Run(t.Context(), s, Setup{Queue: queue, Encoding: enc, Settle: synctest.Wait}); err != nil {
-								t.Errorf("%s\n%v", s.Story, err)
-							}
-						})
-					})
-				}
-			}
+			play(t, s)
 		})
+	}
+}
+
+// play plays a scenario with both queues and both encodings, but for what it
+// chooses itself.
+func play(t *testing.T, s *Scenario) {
+	for _, queue := range []informer.QueueKind{informer.InOrder, informer.DeltaFIFO} {
+		for name, enc := range encodings {
+			if s.client.queue != nil && *s.client.queue != queue || s.client.encoding != "" && s.client.encoding != name {
+				continue
+			}
+			t.Run(queue.String()+"/"+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					if err := Run(t.Context(), s, Setup{Queue: queue, Encoding: enc, Settle: synctest.Wait}); err != nil {
+						t.Errorf("%s\n%v", s.Story, err)
+					}
+				})
+			})
+		}
 	}
 }
 

@@ -25,6 +25,16 @@ func parseVerb(words []string) (func(*runner) error, error) {
 			return func(r *runner) error { return r.deleteTogether(n) }, err
 		}
 		return func(r *runner) error { return r.write(words[0], n) }, err
+	case "put", "drop":
+		return parseNamed(words[0], a)
+	case "rest":
+		return (*runner).restNow, nil
+	case "join":
+		return parseJoin(a)
+	case "leave", "stall", "resume", "panic":
+		return parseHandler(words[0], a)
+	case "index", "unindex":
+		return parseIndex(words[0], a)
 	case "fault":
 		return parseFault(a)
 	case "clear":
@@ -52,7 +62,17 @@ func parseVerb(words []string) (func(*runner) error, error) {
 	case "expect":
 		return parseExpect(a)
 	}
-	return nil, fmt.Errorf("verb %q is unknown; there are sync, start, create, update, delete, recreate, relabel, fault, clear, advance, compact, close, restart, lag, use, rollback, bump and expect", words[0])
+	return nil, fmt.Errorf("verb %q is unknown; there are %s", words[0], verbs)
+}
+
+const verbs = "sync, start, create, update, delete, recreate, relabel, put, drop, fault, clear, advance, rest, compact, close, " +
+	"restart, lag, use, rollback, bump, join, leave, stall, resume, panic, index, unindex and expect"
+
+func (r *runner) restNow() error {
+	if r.running == nil {
+		return errNotStarted
+	}
+	return r.rest()
 }
 
 // parseRestart: restart [DURATION] [cut]

@@ -50,9 +50,7 @@ func (r *runner) writeOne(verb string) error {
 		if err != nil {
 			return err
 		}
-		key := object.Key{Namespace: m.GetNamespace(), Name: m.GetName()}
-		r.history.Delete(key, gone.(metav1.Object).GetResourceVersion())
-		delete(r.known, key.String())
+		r.forget(gone)
 		if verb == "delete" {
 			return nil
 		}
@@ -84,17 +82,26 @@ func (r *runner) deleteTogether(n int) error {
 		return fmt.Errorf("delete together: there are only %d objects left", len(objects))
 	}
 	var names []types.NamespacedName
-	var keys []object.Key
 	for _, obj := range objects[:n] {
 		m := obj.(metav1.Object)
 		names = append(names, types.NamespacedName{Namespace: m.GetNamespace(), Name: m.GetName()})
-		if key := (object.Key{Namespace: m.GetNamespace(), Name: m.GetName()}); r.known[key.String()] {
+	}
+	return r.together(names)
+}
+
+// together deletes objects in one revision, and records it of those that the
+// client has seen.
+func (r *runner) together(names []types.NamespacedName) error {
+	var keys []object.Key
+	for _, n := range names {
+		key := object.Key{Namespace: n.Namespace, Name: n.Name}
+		if r.known[key.String()] {
 			keys = append(keys, key)
 			delete(r.known, key.String())
 		}
 	}
 	return r.checker.Write(func() error {
-		if err := server.DeleteTogether(gvr, names...); err != nil {
+		if err := r.cluster.Server(0).DeleteTogether(r.resource(), names...); err != nil {
 			return err
 		}
 		r.history.DeleteTogether(keys, r.cluster.ResourceVersion())
