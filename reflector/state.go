@@ -87,6 +87,7 @@ const (
 	checkNone  checking = iota
 	checkProbe          // one object: is the server at progress at all?
 	checkState          // everything exactly at progress: is it what the sink has?
+	checkNewer          // everything at progress or later, since that version is gone
 )
 
 // polling says why there is no watch between the lists.

@@ -16,10 +16,7 @@ func (p policy) page(s state, in input) (state, effect) {
 	case !wellFormed(in.rv) && (p.poll == 0 || s.progress != ""):
 		// Without a version there is nothing to watch from, and no telling
 		// whether the list is older than what the sink has.
-		s.list = restart(s.list, "")
-		s, eff := p.retry(s, in, modeList, dataDiscard)
-		eff.fault = faultNoVersion
-		return s, eff
+		return p.noList(s, in, faultNoVersion, restart(s.list, ""))
 	case !wellFormed(in.rv):
 		s.list.unversioned = true
 	case s.list.version == "" || object.Newer(s.list.version, in.rv):
@@ -30,17 +27,27 @@ func (p policy) page(s state, in input) (state, effect) {
 		return p.complete(s, in)
 	case s.list.token, s.list.mark:
 		// Tokens that lead back to one of them would never end.
-		s.list = restart(s.list, s.list.rv)
-		s.list.unpaged = true
-		s, eff := p.retry(s, in, modeList, dataDiscard)
-		eff.fault = faultLoop
-		return s, eff
+		all := restart(s.list, s.list.rv)
+		all.unpaged = true
+		return p.noList(s, in, faultLoop, all)
 	}
 	s.list.token = in.token
 	if s.list.pages++; s.list.pages&(s.list.pages-1) == 0 {
 		s.list.mark = in.token
 	}
 	return p.fetch(s, dataNone)
+}
+
+// noList follows a page that came and is of no use: the next list instead.
+func (p policy) noList(s state, in input, f fault, next listState) (_ state, eff effect) {
+	if s.list.check != checkNone {
+		s, eff = p.checkFailed(s, in)
+	} else {
+		s.list = next
+		s, eff = p.retry(s, in, modeList, dataDiscard)
+	}
+	eff.fault = f
+	return s, eff
 }
 
 // complete judges a whole list, and commits it or asks for a newer one.
@@ -127,15 +134,15 @@ func (p policy) listFailed(s state, in input) (state, effect) {
 // checkFailed decides what follows a check that couldn't be made. It is never a
 // reason to be without a watch.
 func (p policy) checkFailed(s state, in input) (state, effect) {
-	verifying := s.list.check == checkState
+	verifying := s.list.check != checkProbe
 	switch {
 	case in.class == classTooLarge:
 		s.list = p.newList(s, RelistTooLarge, "") // the check has found something
 		return p.fetch(s, dataDiscard)
-	case in.class == classExpired && verifying:
+	case in.class == classExpired && s.list.check == checkState:
 		// It can't be asked any more what was at that version. A newer state
 		// mends what is wrong, though it doesn't tell whether anything was.
-		s.list = p.newList(s, RelistVerify, s.progress)
+		s.list = listState{reason: RelistVerify, rv: s.progress, check: checkNewer}
 		return p.fetch(s, dataDiscard)
 	}
 	s.list = listState{}

@@ -232,6 +232,14 @@ func TestStep_Checks(t *testing.T) {
 		s.grown++
 		return s
 	}
+	laterOn := func(s state) state {
+		s = waiting(s)
+		s.listed = time.Hour + initial + time.Minute
+		return s
+	}
+	newer, circle := checking(checkState, "10"), checking(checkState, "10")
+	newer.list.check = checkNewer
+	circle.list.token = "t1"
 	fresh := func(s state) state { s.grown = 0; return s }
 	run(t, p, []stepCase{
 		{
@@ -255,8 +263,26 @@ func TestStep_Checks(t *testing.T) {
 		{
 			why:  "that version is gone: a newer state does as well",
 			from: checking(checkState, "10"), in: failure(classExpired),
-			want: afresh(RelistVerify, "10"),
-			eff:  effect{data: dataDiscard, next: doWatch, watch: "10", initial: true},
+			want: newer,
+			eff:  effect{data: dataDiscard, next: doList, list: ListOptions{ResourceVersion: "10", ResourceVersionMatch: notOlder, Limit: 500}},
+		},
+		{
+			why:  "which is a check like the other, and no reason to be without a watch either",
+			from: newer, in: at(2*time.Hour, failure(classExpired)),
+			want: laterOn(newer),
+			eff:  effect{data: dataDiscard, next: doWait, ceiling: initial},
+		},
+		{
+			why:  "F26: nor is a list without a version",
+			from: checking(checkState, "10"), in: at(2*time.Hour, page("", "")),
+			want: laterOn(checking(checkState, "10")),
+			eff:  effect{data: dataDiscard, next: doWait, ceiling: initial, fault: faultNoVersion},
+		},
+		{
+			why:  "nor one whose pages lead back to themselves",
+			from: circle, in: at(2*time.Hour, page("10", "t1")),
+			want: laterOn(circle),
+			eff:  effect{data: dataDiscard, next: doWait, ceiling: initial, fault: faultLoop},
 		},
 		{
 			why:  "F55: the server isn't there yet, though it was: the most recent state tells",
@@ -267,12 +293,8 @@ func TestStep_Checks(t *testing.T) {
 		{
 			why:  "a check that fails is no reason to be without a watch: the next waits behind one",
 			from: checking(checkState, "10"), in: at(2*time.Hour, failure(classPassing)),
-			want: func() state {
-				s := waiting(checking(checkState, "10"))
-				s.listed = time.Hour + initial + time.Minute
-				return s
-			}(),
-			eff: effect{data: dataDiscard, next: doWait, ceiling: initial},
+			want: laterOn(checking(checkState, "10")),
+			eff:  effect{data: dataDiscard, next: doWait, ceiling: initial},
 		},
 		{
 			why:  "one that is refused is not made again at once",
