@@ -55,6 +55,10 @@ func (r *Reflector[T]) observe(s state, eff effect) {
 	}
 	if s.failures == 0 {
 		st.FailingSince = time.Time{}
+		if st.Attempts > 0 { // it is over, also if all that came is the answer to a probe
+			tell = tell || st.LastError != nil
+			st.LastError = nil
+		}
 	}
 	st.Attempts = s.failures
 	var now time.Time

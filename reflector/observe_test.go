@@ -90,6 +90,16 @@ func TestQuarantinedEvents(t *testing.T) {
 	}
 }
 
+// TestProbeEndsTrouble: a quiet watch broke, and the probe that followed says
+// that all is well. The attempts were forgotten then, but not the error.
+func TestProbeEndsTrouble(t *testing.T) {
+	f := &fake{lists: []fakePage{onePage, onePage}, watches: []fakeStream{{every: 5 * time.Minute, end: errReset}, {}}}
+	_, status := drive(t, f, Options{}, 6*time.Minute)
+	if status.Watches != 2 || status.Attempts != 0 || status.LastError != nil || !status.FailingSince.IsZero() {
+		t.Errorf("status %+v", status)
+	}
+}
+
 // TestStatusIsACopy: what a caller does with it is nobody's business.
 func TestStatusIsACopy(t *testing.T) {
 	f := &fake{lists: []fakePage{onePage, onePage}, watches: []fakeStream{{end: errGone}, {}}}

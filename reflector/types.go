@@ -100,8 +100,8 @@ type Status struct {
 	// from when it was asked for, an event and a bookmark from when they came.
 	// Zero before the first list is complete. See Age.
 	FreshAt time.Time
-	// LastError is the latest failure; nil once a list is complete or an
-	// event has arrived after it.
+	// LastError is the latest failure; nil once a list is complete, an event has
+	// arrived, or a quiet watch's server has been probed after it.
 	LastError error
 	// Attempts counts the failed attempts since the last success, the first of
 	// which was at FailingSince.
