@@ -305,14 +305,18 @@ func TestQuarantine(t *testing.T) {
 	}
 }
 
-// TestUnstructuredWithoutKind: what the list says fills in what its items lack.
+// TestUnstructuredWithoutKind: what the list says fills in what its items lack,
+// in whatever order it says it. An apiVersion after the items was lost.
 func TestUnstructuredWithoutKind(t *testing.T) {
-	body := `{"items":[{"metadata":{"name":"a"}}],"apiVersion":"g/v1","kind":"WidgetList","metadata":{"resourceVersion":"7"}}`
-	items, _, err := listAll(t, sourceOf(t, answer(200, nil, strings.NewReader(body)), widgetsGVR, SourceOptions[*unstructured.Unstructured]{}))
-	if err != nil || len(items) != 1 {
-		t.Fatal(items, err)
-	}
-	if u := items[0].Object; u.GetKind() != "Widget" || u.GetAPIVersion() != "g/v1" {
-		t.Errorf("got %v", u.Object)
+	const items, version, kind, meta = `"items":[{"metadata":{"name":"a"}}]`, `"apiVersion":"g/v1"`, `"kind":"WidgetList"`, `"metadata":{"resourceVersion":"7"}`
+	for _, order := range [][]string{{items, version, kind, meta}, {kind, items, version, meta}, {version, items, kind, meta}, {version, kind, meta, items}} {
+		body := "{" + strings.Join(order, ",") + "}"
+		items, _, err := listAll(t, sourceOf(t, answer(200, nil, strings.NewReader(body)), widgetsGVR, SourceOptions[*unstructured.Unstructured]{}))
+		if err != nil || len(items) != 1 {
+			t.Fatal(items, err)
+		}
+		if u := items[0].Object; u.GetKind() != "Widget" || u.GetAPIVersion() != "g/v1" {
+			t.Errorf("%s: got %v", body, u.Object)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -37,8 +38,13 @@ type jsonList struct {
 	items  int
 	found  bool // the member "items" was there
 	peeker jsonPeeker
-	// held are items met before the list's kind, while they may need it.
-	held [][]byte
+	// held are items met before the list's kind and apiVersion, while they may need them.
+	held []heldItem
+}
+
+type heldItem struct {
+	number int
+	raw    []byte
 }
 
 // object reads the list's members.
@@ -139,11 +145,10 @@ func (l *jsonList) array() error {
 }
 
 func (l *jsonList) item(raw []byte) error {
-	if l.head.Kind == "" {
-		// The list's kind comes later. It matters only to items that don't
-		// name their own.
+	if l.head.Kind == "" || l.head.APIVersion == "" {
+		// They come later. They matter only to items that don't name their own.
 		if !l.peeker.namesItsKind(raw) {
-			l.held = append(l.held, append([]byte(nil), raw...))
+			l.held = append(l.held, heldItem{l.items, bytes.Clone(raw)})
 			return nil
 		}
 	}
@@ -194,8 +199,9 @@ func (l *jsonList) judge() error {
 	if !l.found {
 		return &DecodeError{What: "a list", Err: fmt.Errorf("an object of kind %q without items", l.head.Kind)}
 	}
-	for _, raw := range l.held {
-		if err := l.lend(raw); err != nil {
+	for _, h := range l.held {
+		l.items = h.number
+		if err := l.lend(h.raw); err != nil {
 			return err
 		}
 	}
