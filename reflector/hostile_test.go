@@ -3,9 +3,12 @@ package reflector
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -27,6 +30,40 @@ func TestF46_DeepNesting(t *testing.T) {
 	if _, err := peekJSON([]byte(deep)); err == nil {
 		t.Error("a peek takes it")
 	}
+}
+
+// The same in protobuf. What Kubernetes generates recurses without a limit, so
+// that an object of six megabytes ended the process, if its type holds itself.
+func TestF46_DeepMessages(t *testing.T) {
+	for _, c := range []struct {
+		depth int
+		deep  bool
+	}{{1, false}, {maxDepth - 1, false}, {maxDepth + 1, true}, {1 << 20, true}} {
+		meta := pbBytes(objectMetadata, pbString(metaName, "a"), pbString(metaUID, "u"), pbString(metaVersion, "5"))
+		raw := append(meta, pbNested(50, c.depth)...)
+		d := newObjectDecoder(func() *corev1.Pod { return new(corev1.Pod) }, nil, nil)
+		it, bad, err := d.decode(raw, encProtobuf, metav1.TypeMeta{})
+		if err != nil || it.Key.Name != "a" || (bad != nil) != c.deep {
+			t.Errorf("%d levels: %v, %v, %v", c.depth, it.Key, bad, err)
+		}
+	}
+	text := append(pbBytes(objectMetadata, pbString(metaName, "a")), pbString(50, strings.Repeat("\n", 1<<20))...)
+	if tooDeep(text, maxDepth) {
+		t.Error("a megabyte of empty lines is taken for nested")
+	}
+}
+
+// pbNested is a field that holds itself, and so on.
+func pbNested(num, depth int) []byte {
+	tag := pbVarint(uint64(num<<3 | wireBytes))
+	var parts [][]byte
+	for size := 0; depth > 0; depth-- {
+		part := append(bytes.Clone(tag), pbVarint(uint64(size))...)
+		parts = append(parts, part)
+		size += len(part)
+	}
+	slices.Reverse(parts)
+	return bytes.Join(parts, nil)
 }
 
 // TestF46_FrameBeyondTheCap: 17 MiB where 16 are allowed. Protobuf says so in

@@ -91,6 +91,9 @@ func (d *objectDecoder[T]) unmarshal(raw []byte, enc encoding) (T, error) {
 	if !ok {
 		return obj, fmt.Errorf("the server sent protobuf, which %T can't read", obj)
 	}
+	if tooDeep(raw, maxDepth) {
+		return obj, fmt.Errorf("%w: nested deeper than %d", errProtobuf, maxDepth)
+	}
 	return obj, p.Unmarshal(raw)
 }
 

@@ -74,6 +74,31 @@ func splitTag(tag uint64) (num, wire int, err error) {
 	return 0, 0, fmt.Errorf("%w: wire type %d", errProtobuf, wire)
 }
 
+// maxDepth is how deep messages may nest, as in JSON. Generated code has no such
+// limit: six megabytes of a custom resource definition's schema that holds
+// itself overflow the stack, which ends the process.
+const maxDepth = 10_000
+
+// tooDeep reports whether anything in a message may nest deeper than that. What
+// is a message and what is text can't be told apart, so everything long enough
+// is looked into; a level takes two bytes at least.
+func tooDeep(msg []byte, depth int) bool {
+	if depth < 0 {
+		return true
+	}
+	for len(msg) > 2*depth {
+		f, rest, err := nextField(msg)
+		if err != nil {
+			return false
+		}
+		if f.wire == wireBytes && tooDeep(f.bytes, depth-1) {
+			return true
+		}
+		msg = rest
+	}
+	return false
+}
+
 // protoReader reads protobuf fields off a stream.
 type protoReader struct {
 	br      *bufio.Reader
