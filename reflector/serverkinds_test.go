@@ -2,7 +2,6 @@ package reflector
 
 import (
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -18,33 +17,6 @@ import (
 
 	"informer.example/apisim"
 )
-
-// TestServer_StopsAtOnce: with a real source, in every phase.
-func TestServer_StopsAtOnce(t *testing.T) {
-	for why, fault := range map[string]func(*http.Request) apisim.Fault{
-		"listing": only("list", apisim.Hang()),
-		"opening": only("watch", apisim.Hang()),
-		"reading": nil,
-		"inside": only("list", func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
-			io.WriteString(w, `{"kind":`)
-			http.NewResponseController(w).Flush()
-			<-r.Context().Done()
-		}),
-		"no event": only("watch", func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
-			w.WriteHeader(200)
-			http.NewResponseController(w).Flush()
-			<-r.Context().Done()
-		}),
-	} {
-		t.Run(why, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := apisim.New()
-				s.SetFault(fault)
-				start(t, s, podsGVR, SourceOptions[*corev1.Pod]{}, Options{}).end()
-			})
-		})
-	}
-}
 
 // TestServer_Refused: what is wrong is said, and that it is nothing but that.
 func TestServer_Refused(t *testing.T) {
