@@ -1,17 +1,12 @@
 package reflector
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"informer.example/object"
 )
@@ -42,28 +37,6 @@ func TestOnStatus(t *testing.T) {
 		"Watching connection reset 1",
 		"Watching <nil> 0",
 		"Stopped <nil> 0",
-	)
-}
-
-// TestLog: trouble is one line when it begins, or changes, and one when it is
-// over.
-func TestLog(t *testing.T) {
-	var log bytes.Buffer
-	h := slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}})
-	f := &fake{
-		lists:   []fakePage{{err: errReset}, {err: errReset}, {err: errReset}, {err: refusal(403, metav1.StatusReasonForbidden)}, onePage},
-		watches: []fakeStream{{}},
-	}
-	drive(t, f, Options{Logger: slog.New(h)}, time.Minute)
-	same(t, "log", strings.Split(strings.TrimSpace(log.String()), "\n"),
-		`level=WARN msg="attempt failed" err="connection reset" attempts=1`,
-		`level=WARN msg="attempt failed" err=no attempts=4`,
-		`level=INFO msg=recovered resourceVersion=10 attempts=4`,
 	)
 }
 

@@ -193,7 +193,8 @@ type Options struct {
 	// Trace is told of requests and of what comes off the wire, if the source
 	// tells it: [HTTPSource] does.
 	Trace *Trace
-	// Logger gets a line when an error begins and when it is over. Nil logs nothing.
+	// Logger gets a line when an error begins and when it is over, and at a
+	// growing distance in between. Nil logs nothing.
 	Logger *slog.Logger
 	// Rand returns numbers in [0, 1); nil means [math/rand/v2.Float64].
 	Rand func() float64
