@@ -62,15 +62,28 @@ func Play(t *testing.T, p Program, setup scenario.Setup) *Failure {
 
 // Smallest shortens a program that has failed, by playing at most so many others.
 // A shorter one counts if it breaks the same thing first. It returns how that one
-// fails.
+// fails. What depends on an order that is chance, and doesn't fail again at once,
+// is played several times.
 func Smallest(t *testing.T, p Program, f *Failure, setup scenario.Setup, most int) (Program, *Failure) {
-	small := Shrink(p, most, func(p Program) bool {
+	fails := func(p Program) bool {
 		again := Play(t, p, setup)
 		if again == nil || again.Kind != f.Kind {
 			return false
 		}
 		f = again
 		return true
+	}
+	times := 1
+	if !fails(p) {
+		times = 8
+	}
+	small := Shrink(p, most, func(p Program) bool {
+		for range times {
+			if fails(p) {
+				return true
+			}
+		}
+		return false
 	})
 	return small, f
 }
