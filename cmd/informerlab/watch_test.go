@@ -226,7 +226,7 @@ func TestWatchReportsTrouble(t *testing.T) {
 			w.CloseWatches()
 			time.Sleep(5 * time.Minute) // virtual: many attempts
 			w.SetFault(nil)
-			time.Sleep(2 * time.Minute) // virtual: the watch is open again, and not at the end of its time when the next trouble begins
+			time.Sleep(2 * time.Minute)                                                     // virtual: the watch is open again, and not at the end of its time when the next trouble begins
 			if _, err := w.Create(apisim.Pods().GVR, apisim.RealisticPod(99)); err != nil { // heard of again: the trouble is over
 				t.Fatal(err)
 			}
