@@ -42,7 +42,7 @@ const (
 // WithMutationPolicy sets [Options.Mutations], and looks at one in every so many
 // stored versions; 0 is [DefaultMutationSample].
 func WithMutationPolicy(p MutationPolicy, oneIn int) FactoryOption {
-	return func(o *factoryOptions) { o.mutations, o.mutationSample = p, oneIn }
+	return setting(func(o *factoryOptions) { o.mutations, o.mutationSample = p, oneIn })
 }
 
 // MutationError says that a stored object was changed by someone who was only

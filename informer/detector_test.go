@@ -34,8 +34,8 @@ func TestMutationIsFound(t *testing.T) {
 					t.Fatal(err)
 				}
 				addHandler(t, pods, informer.HandlerFuncs[pod]{AddFunc: func(p pod) { tt.mutate(pods, p) }}, informer.WithName("vandal"))
-				done := make(chan error, 1)
-				go func() { done <- pods.Run(t.Context()) }()
+				f.Start(t.Context())
+				defer f.Shutdown()
 				if err := pods.WaitForSync(t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -47,8 +47,9 @@ func TestMutationIsFound(t *testing.T) {
 				p, _, _ := pods.GetIndexer().GetByKey("ns/a")
 				tt.after(server, p)
 				var found *informer.MutationError
-				if err := <-done; !errors.As(err, &found) {
-					t.Fatalf("Run: %v, want a *MutationError: %s", err, tt.why)
+				<-pods.Done()
+				if err := pods.Err(); !errors.As(err, &found) {
+					t.Fatalf("ended by %v, want a *MutationError: %s", err, tt.why)
 				}
 				if found.Handler != tt.want || found.Key.Name != "a" {
 					t.Errorf("found %+v", found)

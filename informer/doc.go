@@ -66,6 +66,12 @@
 //     later one.
 //   - H10 A namespace that is added, removed, relisted or failing changes
 //     nothing of what the store holds of the others.
+//   - H11 Who asks a factory for an informer gets one that has the objects that
+//     were asked for, in the form that was asked for, or an error that says what
+//     differs.
+//   - H12 An informer of a factory lives until all to whom it was given have
+//     released it. Of the handlers of one who has released it, at most the call
+//     goes on that was running, and whatever waits through it ends.
 //
 // # Not promised
 //

@@ -185,7 +185,10 @@ func (h *hub[T]) lag(r *Registration[T]) uint64 {
 func (h *hub[T]) add(r *Registration[T]) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.stopped {
+	switch {
+	case r.lease.check() != nil: // under mu, so that release misses none
+		return ErrReleased
+	case h.stopped:
 		return ErrStopped
 	}
 	r.view = &view[T]{source: FromList, at: h.clock()}
@@ -209,6 +212,20 @@ func (h *hub[T]) remove(r *Registration[T], reason error) error {
 	h.regs = slices.Delete(h.regs, i, i+1)
 	h.retire(r, reason)
 	return nil
+}
+
+// release ends the registrations that were made through a lease. None is added
+// after it: the lease is over.
+func (h *hub[T]) release(l *lease) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.regs = slices.DeleteFunc(h.regs, func(r *Registration[T]) bool {
+		if r.lease != l {
+			return false
+		}
+		h.retire(r, ErrReleased)
+		return true
+	})
 }
 
 // retire ends r, which is no longer among regs, and lets go of what it holds.

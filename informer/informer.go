@@ -3,6 +3,7 @@ package informer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"log/slog"
 	"reflect"
@@ -20,7 +21,20 @@ import (
 // Informer keeps a store equal to what a source lists and watches, and tells
 // handlers what changes in it. All methods may be called at any time, by any
 // number of goroutines, before, during and after Run.
+//
+// One that a factory gave out is a lease on an informer that others may share:
+// it has one store and one set of indexes, and each lease its own handlers. Give
+// it back with [Informer.Release] when it isn't needed any more; the factory's
+// Shutdown ends it in any case.
 type Informer[T metav1.Object] struct {
+	*core[T]
+	lease *lease // nil: none, the informer lives until its Run ends
+}
+
+// core is what all leases on an informer share.
+type core[T metav1.Object] struct {
+	ofFactory bool // which runs it, and knows it by its namespaces; set once
+
 	opts    Options[T]
 	store   *indexer.Indexer[T]
 	hub     *hub[T]
@@ -80,13 +94,13 @@ func newInformer[T metav1.Object](opts Options[T]) *Informer[T] {
 	} else if opts.Reflector.Trace == nil {
 		opts.Reflector.Trace = &opts.Trace.Wire
 	}
-	i := &Informer[T]{
+	i := &Informer[T]{core: &core[T]{
 		opts:     opts,
 		store:    indexer.New(opts.Indexers, indexer.WithKeyFunc(opts.KeyFunc)),
 		synced:   make(chan struct{}),
 		stopping: make(chan struct{}),
 		stopped:  make(chan struct{}),
-	}
+	}}
 	i.hub = newHub(i.store, opts.Name, opts.Logger, opts.Trace)
 	switch opts.Mutations {
 	case ReportMutations:
@@ -102,14 +116,27 @@ func newInformer[T metav1.Object](opts Options[T]) *Informer[T] {
 // goroutine of the informer has ended. It waits for a handler's running call,
 // but makes no further one: events that are pending then are not told.
 //
-// Run returns nil when ctx ended it, [ErrAlreadyRun] on a second call,
-// [ErrCutShort] when one of the user's functions did, a [*MutationError] under
-// [FailOnMutations], and the error that made going on pointless if the
-// reflector is set to fail fast. What ends one of several namespaces doesn't
-// end Run: it stands in Status.
-func (i *Informer[T]) Run(parent context.Context) (err error) {
+// Run returns nil when ctx ended it, [ErrAlreadyRun] on a second call (which
+// also is [ErrStopped] if the first has returned), [ErrFactoryRuns] for one of a
+// factory, [ErrCutShort] when one of the user's functions did, a
+// [*MutationError] under [FailOnMutations], and the error that made going on
+// pointless if the reflector is set to fail fast. What ends one of several
+// namespaces doesn't end Run: it stands in Status.
+func (i *Informer[T]) Run(ctx context.Context) error {
+	if i.ofFactory {
+		return ErrFactoryRuns
+	}
+	return i.run(ctx)
+}
+
+func (i *Informer[T]) run(parent context.Context) (err error) {
 	if i.hasRun.Swap(true) {
-		return ErrAlreadyRun
+		select {
+		case <-i.stopped:
+			return fmt.Errorf("%w (%w)", ErrAlreadyRun, ErrStopped)
+		default:
+			return ErrAlreadyRun
+		}
 	}
 	ctx, end := context.WithCancelCause(parent)
 	cancel := func() { end(nil) }
@@ -154,7 +181,8 @@ func (i *Informer[T]) fail(err error) { i.end(err) }
 
 // AddEventHandler registers a handler. It is told every object in the store
 // as Added, from a snapshot and without holding up anybody, and from then on
-// what changes. Before Run that is nothing yet; after Run it is [ErrStopped].
+// what changes. Before Run that is nothing yet; after Run it is [ErrStopped],
+// and after Release [ErrReleased].
 //
 // Each handler's calls come one after the other, in an order that is the
 // server's for each key (H4).
@@ -170,6 +198,7 @@ func (i *Informer[T]) AddEventHandler(h EventHandler[T], opts ...HandlerOption) 
 		return nil, err
 	}
 	r := newRegistration(i.hub, h, o)
+	r.lease = i.lease
 	if err := i.hub.add(r); err != nil {
 		return nil, err
 	}
@@ -180,6 +209,9 @@ func (i *Informer[T]) AddEventHandler(h EventHandler[T], opts ...HandlerOption) 
 // that is running goes on, and r.Done tells when it has returned. So a handler
 // may remove itself.
 func (i *Informer[T]) RemoveEventHandler(r *Registration[T]) error {
+	if r == nil || r.lease != i.lease {
+		return ErrNotRegistered
+	}
 	return i.hub.remove(r, ErrHandlerRemoved)
 }
 
@@ -187,7 +219,7 @@ func (i *Informer[T]) RemoveEventHandler(r *Registration[T]) error {
 // has returned. A handler that calls it on itself waits for ever: that is what
 // RemoveEventHandler is for.
 func (i *Informer[T]) ShutDownEventHandler(r *Registration[T]) error {
-	if err := i.hub.remove(r, ErrHandlerRemoved); err != nil {
+	if err := i.RemoveEventHandler(r); err != nil {
 		return err
 	}
 	<-r.Done()
@@ -212,7 +244,7 @@ func (i *Informer[T]) AddLabelIndexes(labels ...string) error {
 	return i.store.AddLabelIndexes(labels...)
 }
 
-// RemoveIndexer removes an index.
+// RemoveIndexer removes an index, from all who share the informer.
 func (i *Informer[T]) RemoveIndexer(name string) error { return i.store.RemoveIndexer(name) }
 
 // GetIndexer returns the store, for reading. Each call of it sees the newest
@@ -267,8 +299,8 @@ func (i *Informer[T]) Status() Status {
 func (i *Informer[T]) LastSyncResourceVersion() string { return i.store.ResourceVersion() }
 
 // Events is the pull form of a handler: it yields what a handler would be
-// told, until the loop breaks, ctx ends or the informer stops. The body of the
-// loop may take its time; it delays nobody else.
+// told, until the loop breaks, ctx ends, the informer stops or is released. The
+// body of the loop may take its time; it delays nobody else.
 // It is a handler like any other, named "Events", and takes the same options.
 func (i *Informer[T]) Events(ctx context.Context, opts ...HandlerOption) iter.Seq[Event[T]] {
 	return func(yield func(Event[T]) bool) {
@@ -292,12 +324,12 @@ func (i *Informer[T]) Events(ctx context.Context, opts ...HandlerOption) iter.Se
 		for {
 			select {
 			case e := <-events:
-				if ctx.Err() != nil || !yield(e) {
+				if ctx.Err() != nil || r.over.Load() || !yield(e) {
 					return
 				}
 			case <-ctx.Done():
 				return
-			case <-i.stopping:
+			case <-r.quit:
 				return
 			}
 		}

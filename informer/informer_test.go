@@ -289,7 +289,7 @@ func TestH8_RunEndsAtOnce(t *testing.T) {
 				if tt.fault != nil {
 					server.SetFault(func(*http.Request) apisim.Fault { return tt.fault })
 				}
-				_, pods := podInformer(t, server)
+				pods := ownPods(t, server)
 				addHandler(t, pods, newRecorder(t, "handler"), informer.WithHandlerResync(time.Hour))
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error)
@@ -304,8 +304,8 @@ func TestH8_RunEndsAtOnce(t *testing.T) {
 				if d := time.Since(began); d > 0 {
 					t.Errorf("it took %v", d)
 				}
-				if err := pods.Run(t.Context()); !errors.Is(err, informer.ErrAlreadyRun) {
-					t.Errorf("second Run: %v", err)
+				if err := pods.Err(); err != informer.ErrStopped {
+					t.Errorf("it ended by %v", err)
 				}
 			})
 		})

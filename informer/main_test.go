@@ -17,6 +17,7 @@ import (
 
 	"informer.example/apisim"
 	"informer.example/informer"
+	"informer.example/reflector"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -47,6 +48,16 @@ func podInformer(t *testing.T, server *apisim.Server, opts ...informer.FactoryOp
 		t.Fatal(err)
 	}
 	return f, pods
+}
+
+// ownPods is an informer that no factory made.
+func ownPods(t *testing.T, server *apisim.Server) *informer.Informer[pod] {
+	t.Helper()
+	source, err := reflector.NewHTTPSource(server.Config(), podsGVR, reflector.SourceOptions[pod]{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return informer.New(source, informer.Options[pod]{Name: "pods", Logger: slog.New(slog.DiscardHandler)})
 }
 
 // start runs the factory for the length of the test and waits until it has

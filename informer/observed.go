@@ -1,9 +1,7 @@
 package informer
 
 import (
-	"cmp"
 	"iter"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -24,19 +22,14 @@ type Observed interface {
 }
 
 // Informers returns the informers that the factory has at this moment, by
-// name, and those of one name in the order in which they were made.
+// name, and those of one name in the order in which they were made. Each is there
+// once, however many share it, until it is released by all. What is returned is no
+// lease: it keeps none of them alive.
 func (f *Factory) Informers() []Observed {
 	f.mu.Lock()
-	entries := make([]*factoryEntry, 0, len(f.informers))
-	for _, entry := range f.informers {
-		entries = append(entries, entry)
-	}
-	f.mu.Unlock()
-	slices.SortFunc(entries, func(a, b *factoryEntry) int {
-		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.made, b.made))
-	})
-	informers := make([]Observed, 0, len(entries))
-	for _, entry := range entries {
+	defer f.mu.Unlock()
+	var informers []Observed
+	for _, entry := range f.sorted() {
 		informers = append(informers, entry.informer)
 	}
 	return informers

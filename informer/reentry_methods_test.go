@@ -52,6 +52,8 @@ func (w *reentered) methods() []reentryMethod {
 			"AddIndexers":             func() { wants(w.pods.AddIndexers(index()), nil) },
 			"AddLabelIndexes":         func() { wants(w.pods.AddLabelIndexes("app"), nil) },
 			"AddNamespace":            func() { wants(w.pods.AddNamespace(w.name()), scope) },
+			"Done":                    func() { w.pods.Done() },
+			"Err":                     func() { _ = w.pods.Err() },
 			"Events":                  func() { _, _ = firstOf(w.pods.Events(over)) },
 			"Explain":                 func() { _, err := w.pods.Explain(selected); wants(err, nil) },
 			"GetAtLeast":              func() { _, _ = w.pods.GetAtLeast(over, key, "1") },
@@ -60,7 +62,17 @@ func (w *reentered) methods() []reentryMethod {
 			"LastSyncResourceVersion": func() { w.pods.LastSyncResourceVersion() },
 			"Lister":                  func() { w.pods.Lister() },
 			"Namespaces":              func() { w.pods.Namespaces() },
-			"RemoveEventHandler":      func() { wants(w.pods.RemoveEventHandler(added()), nil) },
+			"Release": func() {
+				wants(w.pods.Release(), informer.ErrNotLeased)
+				for _, opt := range []informer.InformerOption{informer.WithNamespace(""), informer.WithNamespace(w.name())} {
+					leased, err := informer.For[pod](w.shared, opt)
+					wants(err, nil)
+					_, err = leased.AddEventHandler(informer.HandlerFuncs[pod]{})
+					wants(err, nil)
+					wants(leased.Release(), nil)
+				}
+			},
+			"RemoveEventHandler": func() { wants(w.pods.RemoveEventHandler(added()), nil) },
 			"RemoveIndexer": func() {
 				added := index()
 				wants(w.pods.AddIndexers(added), nil)

@@ -18,6 +18,7 @@ type Registration[T metav1.Object] struct {
 	hub     *hub[T]
 	handler EventHandler[T]
 	opts    handlerOptions
+	lease   *lease // through which it was made
 
 	synced chan struct{} // closed when isSynced turns true
 	quit   chan struct{} // closed when over turns true
@@ -110,7 +111,7 @@ func (r *Registration[T]) WaitForSync(ctx context.Context) error {
 func (r *Registration[T]) Done() <-chan struct{} { return r.ended }
 
 // Err returns nil while the handler is registered, and then why it isn't any
-// more: [ErrHandlerRemoved], [ErrStopped] or [ErrHandlerExited].
+// more: [ErrHandlerRemoved], [ErrReleased], [ErrStopped] or [ErrHandlerExited].
 func (r *Registration[T]) Err() error {
 	r.hub.mu.Lock()
 	defer r.hub.mu.Unlock()

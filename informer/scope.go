@@ -14,9 +14,14 @@ import (
 	"informer.example/reflector"
 )
 
-// ErrNotByNamespace: the informer's namespaces can't be changed, because it
-// wasn't made for a set of them.
-var ErrNotByNamespace = errors.New("informer: it watches all that its source lists; make it with WithNamespaces or NewForNamespaces to choose namespaces")
+var (
+	// ErrNotByNamespace: the informer's namespaces can't be changed, because it
+	// wasn't made for a set of them.
+	ErrNotByNamespace = errors.New("informer: it watches all that its source lists; make it with NewForNamespaces to choose namespaces")
+	// ErrFactoryScope: the namespaces of a factory's informer can't be changed,
+	// because it is shared by all who asked for these.
+	ErrFactoryScope = errors.New("informer: the namespaces of a factory's informer are fixed; ask the factory for others, or make an informer with NewForNamespaces")
+)
 
 // NewForNamespaces makes an informer over a set of namespaces, which may be
 // empty and can be changed at any time, also while it runs (see
@@ -122,8 +127,11 @@ func (s *scope[T]) covers(namespace string) bool {
 // changeScope replaces the set of namespaces by what want makes of it.
 func (i *Informer[T]) changeScope(want func(have []string) []string) error {
 	s := &i.scope
-	if s.newSource == nil {
+	switch {
+	case s.newSource == nil:
 		return ErrNotByNamespace
+	case i.ofFactory:
+		return ErrFactoryScope
 	}
 	// One change at a time, and newSource, which is the user's, under no lock.
 	for {

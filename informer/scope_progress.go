@@ -1,6 +1,7 @@
 package informer
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -44,6 +45,9 @@ func (s *scope[T]) partSynced(p *part[T]) (first bool) {
 
 // waitForSync returns nil when every part has synced, else what is in the way.
 func (i *Informer[T]) waitForSync(ctx context.Context) error {
+	if err := i.lease.check(); err != nil {
+		return err
+	}
 	s := &i.scope
 	for {
 		s.mu.Lock()
@@ -66,11 +70,10 @@ func (i *Informer[T]) waitForSync(ctx context.Context) error {
 		case <-changed:
 		case <-ctx.Done():
 			return context.Cause(ctx)
+		case <-i.lease.released():
+			return ErrReleased
 		case <-i.stopped:
-			if i.failure != nil {
-				return i.failure
-			}
-			return ErrStopped
+			return cmp.Or(i.lease.check(), i.Err())
 		}
 	}
 }

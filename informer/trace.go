@@ -117,7 +117,7 @@ type ReturnedInfo struct {
 // WithTrace gives each informer the Trace that of returns for its name; nil is
 // none. It is called when the informer is made, and must not call the factory.
 func WithTrace(of func(informer string) *Trace) FactoryOption {
-	return func(o *factoryOptions) { o.trace = of }
+	return setting(func(o *factoryOptions) { o.trace = of })
 }
 
 func (o *factoryOptions) traceOf(informer string) *Trace {

@@ -15,7 +15,7 @@ import (
 // untracedSteps are the places with hooks, without any.
 func untracedSteps(trace *Trace) map[string]func() {
 	store := indexer.New[partial](nil)
-	i := &Informer[partial]{store: store, hub: newHub(store, "pods", slog.New(slog.DiscardHandler), trace)}
+	i := &Informer[partial]{core: &core[partial]{store: store, hub: newHub(store, "pods", slog.New(slog.DiscardHandler), trace)}}
 	p := &part[partial]{whole: true, queue: deltafifo.NewInOrder(deltafifo.Options[partial]{})}
 	to := sink[partial]{informer: i, part: p}
 	r := newRegistration(i.hub, HandlerFunc[partial](func(Event[partial]) {}), handlerOptions{name: "h"})

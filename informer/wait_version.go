@@ -1,6 +1,7 @@
 package informer
 
 import (
+	"cmp"
 	"container/heap"
 	"context"
 	"fmt"
@@ -20,8 +21,9 @@ import (
 //	err = pods.WaitForResourceVersion(ctx, pod.ResourceVersion)
 //
 // Else the error is a [*VersionWaitError], which wraps the cause: that of ctx,
-// [ErrStopped] when Run ends, or a [*object.VersionError] if rv, or what the
-// server calls its versions, can't be ordered. "" and "0" name no version.
+// [ErrStopped] when Run ends, [ErrReleased] after Release, or a
+// [*object.VersionError] if rv, or what the server calls its versions, can't be
+// ordered. "" and "0" name no version.
 //
 // The store moves with events, lists and bookmarks. A write that this informer
 // doesn't see (to another namespace, or to an object that its selectors leave
@@ -43,6 +45,9 @@ func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, rv string) err
 	// Stand in line first, then look: what is applied in between wakes us.
 	w := i.waiters.add(rv)
 	defer i.waiters.remove(w)
+	if err := i.lease.check(); err != nil {
+		return fail(err)
+	}
 	if reached, err := i.reached(rv); reached {
 		return nil
 	} else if err != nil {
@@ -52,9 +57,11 @@ func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, rv string) err
 	case <-w.woken:
 	case <-ctx.Done():
 		return fail(context.Cause(ctx))
+	case <-i.lease.released():
+		return fail(ErrReleased)
 	case <-i.stopping:
 		if reached, _ := i.reached(rv); !reached {
-			return fail(ErrStopped)
+			return fail(cmp.Or(i.lease.check(), ErrStopped))
 		}
 		return nil
 	}
